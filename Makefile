@@ -1,0 +1,33 @@
+PYTHON ?= python3
+JOBS ?= 2
+STAMP := .venv/.installed
+# One thread for each test process: small matrices gain nothing from more, and processes fight over cores.
+PYTEST := OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test test-fast lint types check
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP)  ## install the package and its tools into .venv
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install -c constraints.txt -e ".[dev]"
+	touch $@
+
+test: $(STAMP)  ## run every test
+	$(PYTEST)
+
+test-fast: $(STAMP)  ## run the tests that are not slow
+	$(PYTEST) -m "not slow"
+
+lint: $(STAMP)  ## check style and formatting
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+
+types: $(STAMP)  ## check types
+	.venv/bin/mypy
+
+check: lint types test  ## lint, types and test: what CI runs
