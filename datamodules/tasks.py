@@ -1,0 +1,128 @@
+"""A stream of tasks: training points in order, cut into equal parts, each with the test points near it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Task:
+    """One part of a stream.
+
+    Args:
+        x_train: Training inputs, in order of the key.
+        y_train: Training targets.
+        x_test: Test inputs that fall into the range of this task, in order of the key; may be none.
+        y_test: Test targets.
+    """
+
+    x_train: Tensor
+    y_train: Tensor
+    x_test: Tensor
+    y_test: Tensor
+
+
+def first_dimension(x: Tensor) -> Tensor:
+    """The first column of x: time, for a time series.
+
+    Args:
+        x: Inputs, of shape (N, D) or (N,).
+    """
+    return x.reshape(len(x), -1)[:, 0]
+
+
+def l2_norm(x: Tensor) -> Tensor:
+    """The distance of each input from the origin.
+
+    Args:
+        x: Inputs, of shape (N, D) or (N,).
+    """
+    return x.reshape(len(x), -1).square().sum(dim=-1).sqrt()
+
+
+def split_tasks(
+    x: Tensor,
+    y: Tensor,
+    num_tasks: int,
+    num_test: int | float,
+    seed: int,
+    key: Callable[[Tensor], Tensor] = first_dimension,
+) -> list[Task]:
+    """Draw test points at random, sort the rest by a key and cut it into tasks of equal size.
+
+    Where the training points do not divide evenly, the first tasks get one more, as in
+    `numpy.array_split`. A task's range begins with the key of its first training point and ends where the
+    next one's begins; the first and the last task also take what lies before and after all of them.
+
+    Args:
+        x: Inputs, of shape (N, D) or (N,).
+        y: Targets, of shape (N, ...).
+        num_tasks: How many tasks to make.
+        num_test: How many test points: a number (int), or a share of all points below 1 (float; rounded to
+            whole points).
+        seed: Fixes which points are test points.
+        key: Gives each input its place in the stream, a tensor of shape (N,).
+
+    Returns:
+        The tasks, in order of the key.
+
+    Raises:
+        ValueError: The data or the numbers do not fit together; the message says which.
+    """
+    keys = _checked_keys(x, y, key)
+    num_test = _checked_num_test(num_test, len(x))
+    if not 1 <= num_tasks <= len(x) - num_test:
+        raise ValueError(
+            f"Cannot make {num_tasks} tasks of {len(x) - num_test} training points ({len(x)} points less "
+            f"{num_test} for test): num_tasks must be between 1 and the number of training points."
+        )
+
+    shuffled = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed)).to(keys.device)
+    test, train = (
+        points[torch.argsort(keys[points], stable=True)]
+        for points in (shuffled[:num_test], shuffled[num_test:])
+    )
+    train_parts = torch.tensor_split(train, num_tasks)
+    beginnings = torch.stack([keys[part[0]] for part in train_parts])
+    task_of_test = torch.bucketize(keys[test], beginnings[1:], right=True)
+    test_parts = [test[task_of_test == task] for task in range(num_tasks)]
+    return [
+        Task(x[train_part], y[train_part], x[test_part], y[test_part])
+        for train_part, test_part in zip(train_parts, test_parts, strict=True)
+    ]
+
+
+def _checked_keys(x: Tensor, y: Tensor, key: Callable[[Tensor], Tensor]) -> Tensor:
+    if len(x) != len(y):
+        raise ValueError(f"x has {len(x)} points and y has {len(y)}: they must have the same number.")
+    if len(x) == 0:
+        raise ValueError("x and y are empty: there is nothing to split.")
+    keys = key(x)
+    if keys.shape != (len(x),):
+        raise ValueError(
+            f"key(x) has shape {tuple(keys.shape)}; expected one number for each input: ({len(x)},)."
+        )
+    for name, values in (("x", x), ("y", y), ("key(x)", keys)):
+        bad = len(x) - int(torch.isfinite(values).reshape(len(x), -1).all(dim=1).sum())
+        if bad:
+            raise ValueError(
+                f"{name} has NaN or infinite values at {bad} of {len(x)} points: drop or fill them."
+            )
+    return keys
+
+
+def _checked_num_test(num_test: int | float, num_points: int) -> int:
+    if isinstance(num_test, float):
+        if not 0 <= num_test < 1:
+            raise ValueError(
+                f"num_test is {num_test}: as a share (a float) it must be at least 0 and below 1."
+            )
+        return round(num_test * num_points)
+    if not 0 <= num_test < num_points:
+        raise ValueError(
+            f"num_test is {num_test}: as a number of points (an int) it must be at least 0 and below "
+            f"the {num_points} points there are."
+        )
+    return num_test

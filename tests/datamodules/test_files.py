@@ -1,0 +1,143 @@
+"""Fetching: the right content or a clear error, never a silent change to somebody's files."""
+
+import hashlib
+import http.server
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from datamodules import files
+
+CONTENT = b"x,y\n1,2\n"
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """Answers each request for a `.csv` with CONTENT and any other with 404."""
+
+    def do_GET(self) -> None:
+        found = self.path.endswith(".csv")
+        self.send_response(200 if found else 404)
+        self.end_headers()
+        self.wfile.write(CONTENT if found else b"")
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty data folder, a registry with the one file `small.csv`, and no network."""
+    file = files.PublicFile("somebody/something", "abc", "small.csv", hashlib.sha256(CONTENT).hexdigest())
+    monkeypatch.setattr(files, "FILES", {"small.csv": file})
+    monkeypatch.setattr(files, "BASE_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("GPVAE_DATA_DIR", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The home of `small.csv`, on this machine."""
+    with http.server.HTTPServer(("127.0.0.1", 0), Server) as httpd:
+        monkeypatch.setattr(files, "BASE_URL", f"http://127.0.0.1:{httpd.server_port}")
+        thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield
+        httpd.shutdown()
+        thread.join()
+
+
+def put(folder: Path, content: bytes) -> Path:
+    folder.mkdir()
+    (folder / "small.csv").write_bytes(content)
+    return folder / "small.csv"
+
+
+def test_address_is_repository_commit_path() -> None:
+    assert files.FILES["solar.mat"].url == (
+        "https://raw.githubusercontent.com/jamesrobertlloyd/gp-structure-search/"
+        "ca6771cb08ee993f474b8e206a0410aa0b62e58a/data/1d_data/02-solar.mat"
+    )
+
+
+@pytest.mark.parametrize("name", files.FILES)
+def test_real_files_have_the_registered_content(name: str, real_data: Callable[[str], Path]) -> None:
+    assert real_data(name).name == name
+
+
+def test_data_dir_without_the_variable_is_the_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GPVAE_DATA_DIR", raising=False)
+    cache = files.data_dir()
+    assert cache.is_absolute()
+    assert "gpvae" in cache.parts
+    monkeypatch.setenv("GPVAE_DATA_DIR", "")
+    assert files.data_dir() == cache
+
+
+@pytest.mark.usefixtures("server")
+def test_download_is_kept_and_used_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert files.fetch("small.csv").read_bytes() == CONTENT
+    assert os.listdir(folder) == ["small.csv"]
+    monkeypatch.setattr(files, "BASE_URL", "http://127.0.0.1:1")
+    assert files.fetch("small.csv") == folder / "small.csv"
+
+
+@pytest.mark.usefixtures("server")
+def test_download_with_wrong_content_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = files.PublicFile("somebody/something", "abc", "small.csv", "0" * 64)
+    monkeypatch.setattr(files, "FILES", {"small.csv": file})
+    with pytest.raises(ValueError, match=r"(?s)did not have the expected content.*download it by hand"):
+        files.fetch("small.csv")
+    assert os.listdir(folder) == []
+
+
+@pytest.mark.usefixtures("server")
+def test_file_gone_from_its_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        files, "FILES", {"gone.txt": files.PublicFile("somebody/something", "abc", "gone.txt", "0" * 64)}
+    )
+    with pytest.raises(ConnectionError, match="404"):
+        files.fetch("gone.txt")
+
+
+def test_no_network_says_what_from_where_and_where_to_put_it(folder: Path) -> None:
+    with pytest.raises(ConnectionError) as caught:
+        files.fetch("small.csv")
+    message = str(caught.value)
+    assert "small.csv is not in" in message
+    assert "http://127.0.0.1:1/somebody/something/abc/small.csv" in message
+    assert str(folder / "small.csv") in message
+
+
+def test_wrong_content_is_an_error_and_left_alone(folder: Path) -> None:
+    target = put(folder, b"something else")
+    with pytest.raises(ValueError, match="is not the file it should be") as caught:
+        files.fetch("small.csv")
+    for part in (target, hashlib.sha256(CONTENT).hexdigest(), hashlib.sha256(b"something else").hexdigest()):
+        assert str(part) in str(caught.value)
+    assert target.read_bytes() == b"something else"
+
+
+def test_read_only_folder_with_the_file_is_enough(folder: Path) -> None:
+    target = put(folder, CONTENT)
+    target.chmod(0o444)
+    folder.chmod(0o555)
+    before = folder.stat().st_mtime_ns
+    assert files.fetch("small.csv") == target
+    assert folder.stat().st_mtime_ns == before  # holds for root too, whom permissions do not stop
+
+
+def test_folder_that_cannot_be_written(folder: Path) -> None:
+    folder.write_text("a file where the folder should be")
+    with pytest.raises(OSError, match=r"(?s)nothing can be written there.*GPVAE_DATA_DIR"):
+        files.fetch("small.csv")
+
+
+def test_unknown_name_lists_the_known_ones_and_the_nearest() -> None:
+    with pytest.raises(ValueError, match=r"'solar\.mta'\. Did you mean 'solar\.mat'\?.*powerplant\.txt"):
+        files.fetch("solar.mta")
+    with pytest.raises(ValueError, match=r"'qqq'\. Known files"):
+        files.fetch("qqq")

@@ -1,0 +1,23 @@
+import pytest
+import torch
+
+from datamodules.scaling import rescale, standardise
+
+
+def test_rescale_maps_each_column_to_the_whole_interval() -> None:
+    x = torch.tensor([[1.0, 5.0], [2.0, 3.0], [5.0, 4.0]], dtype=torch.float64)
+    expected = torch.tensor([[-1.0, 1.0], [-0.5, -1.0], [1.0, 0.0]], dtype=torch.float64)
+    torch.testing.assert_close(rescale(x, -1.0, 1.0), expected)
+
+
+def test_standardise_has_mean_0_and_variance_1() -> None:
+    y = standardise(torch.tensor([1.0, 2.0, 3.0, 6.0], dtype=torch.float64))
+    torch.testing.assert_close(y.mean().item(), 0.0)
+    torch.testing.assert_close(y.square().mean().item(), 1.0)
+
+
+def test_constant_values_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"Columns \[1\] of x"):
+        rescale(torch.tensor([[1.0, 2.0], [3.0, 2.0]]), 0.0, 1.0)
+    with pytest.raises(ValueError, match="one value only"):
+        standardise(torch.ones(3))
