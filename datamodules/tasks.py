@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -79,10 +80,9 @@ def split_tasks(
             f"{num_test} for test): num_tasks must be between 1 and the number of training points."
         )
 
-    shuffled = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed)).to(keys.device)
-    test, train = (
-        points[torch.argsort(keys[points], stable=True)]
-        for points in (shuffled[:num_test], shuffled[num_test:])
+    shuffled = torch.from_numpy(np.random.default_rng(seed).permutation(len(x))).to(keys.device)
+    train, test = (
+        points[torch.argsort(keys[points], stable=True)] for points in shuffled.split([len(x) - num_test, num_test])
     )
     train_parts = torch.tensor_split(train, num_tasks)
     beginnings = torch.stack([keys[part[0]] for part in train_parts])
@@ -101,24 +101,18 @@ def _checked_keys(x: Tensor, y: Tensor, key: Callable[[Tensor], Tensor]) -> Tens
         raise ValueError("x and y are empty: there is nothing to split.")
     keys = key(x)
     if keys.shape != (len(x),):
-        raise ValueError(
-            f"key(x) has shape {tuple(keys.shape)}; expected one number for each input: ({len(x)},)."
-        )
+        raise ValueError(f"key(x) has shape {tuple(keys.shape)}; expected one number for each input: ({len(x)},).")
     for name, values in (("x", x), ("y", y), ("key(x)", keys)):
         bad = len(x) - int(torch.isfinite(values).reshape(len(x), -1).all(dim=1).sum())
         if bad:
-            raise ValueError(
-                f"{name} has NaN or infinite values at {bad} of {len(x)} points: drop or fill them."
-            )
+            raise ValueError(f"{name} has NaN or infinite values at {bad} of {len(x)} points: drop or fill them.")
     return keys
 
 
 def _checked_num_test(num_test: int | float, num_points: int) -> int:
     if isinstance(num_test, float):
         if not 0 <= num_test < 1:
-            raise ValueError(
-                f"num_test is {num_test}: as a share (a float) it must be at least 0 and below 1."
-            )
+            raise ValueError(f"num_test is {num_test}: as a share (a float) it must be at least 0 and below 1.")
         return round(num_test * num_points)
     if not 0 <= num_test < num_points:
         raise ValueError(
