@@ -1,0 +1,79 @@
+"""Dense linear algebra that does not fail on finite input."""
+
+import logging
+import warnings
+
+import torch
+from torch import Tensor
+
+logger = logging.getLogger(__name__)
+
+#: Jitter tried first, relative to the mean of the diagonal, by floating point type.
+SMALLEST_JITTER = {torch.float64: 1e-9, torch.float32: 1e-5}
+#: Jitter above this share of the diagonal changes results visibly and is worth a warning.
+NOTICEABLE_JITTER = {torch.float64: 1e-6, torch.float32: 1e-3}
+
+
+class JitterWarning(UserWarning):
+    """A covariance needed so much jitter that results may visibly differ."""
+
+
+def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
+    """Lower Cholesky factor of `K + jitter * mean(diag K) * I`.
+
+    The jitter is relative, starts at `SMALLEST_JITTER` unless given, and grows tenfold, only for the matrices of a
+    batch that need it, until the factorisation exists. Every escalation is logged; one above `NOTICEABLE_JITTER`
+    warns.
+
+    Args:
+        K: Symmetric matrices, `[..., M, M]`.
+        jitter: What to start from; 0 for matrices that are well conditioned by construction.
+
+    Raises:
+        ValueError: `K` holds NaN or infinite values.
+    """
+    if K.shape[-1] == 0:
+        return K
+    diagonal = K.detach().diagonal(dim1=-2, dim2=-1)
+    scale = diagonal.abs().mean(-1).clamp_min(torch.finfo(K.dtype).tiny)
+    first = SMALLEST_JITTER[K.dtype] if jitter is None else jitter
+    share = torch.full_like(scale, first)
+    identity = torch.eye(K.shape[-1], dtype=K.dtype, device=K.device)
+    while True:
+        L, info = torch.linalg.cholesky_ex(K + (share * scale)[..., None, None] * identity)
+        failed = info > 0
+        if not bool(failed.any()):
+            break
+        if not bool(torch.isfinite(K).all()):
+            raise ValueError(
+                f"a covariance of shape {tuple(K.shape)} holds NaN or infinite values; "
+                "check the inputs and the kernel's hyperparameters for extreme values"
+            )
+        share = torch.where(failed, 10 * share.clamp_min(torch.finfo(K.dtype).eps), share)
+    largest = float(share.max())
+    if largest > first:
+        logger.info("Cholesky of a %s covariance took a relative jitter of %.0e", tuple(K.shape), largest)
+    if largest > NOTICEABLE_JITTER[K.dtype]:
+        warnings.warn(
+            f"a covariance of shape {tuple(K.shape)} took a relative jitter of {largest:.0e} to factorise; "
+            "predictions may be smoother than they should be (too many inducing variables for the kernel's "
+            "lengthscale, or a kernel that is not positive definite here)",
+            JitterWarning,
+            stacklevel=2,
+        )
+    return L
+
+
+def solve_lower(L: Tensor, B: Tensor) -> Tensor:
+    """`L^-1 B` for a lower triangular `L`, over broadcast batch axes."""
+    return torch.linalg.solve_triangular(L, B, upper=False)
+
+
+def log_det(L: Tensor) -> Tensor:
+    """`log det(L Lᵀ)` from the Cholesky factor `L`."""
+    return 2 * L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+def symmetric(K: Tensor) -> Tensor:
+    """The symmetric part of `K`."""
+    return 0.5 * (K + K.mT)
