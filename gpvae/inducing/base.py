@@ -1,0 +1,121 @@
+"""The four questions that a family of inducing variables answers; nothing else in the package names a family.
+
+Shapes: `*L` batch of latent dimensions (the kernel's batch shape), M inducing variables, N inputs, D input dims.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+import torch
+from gpytorch.kernels import Kernel
+from torch import Tensor
+
+from gpvae.kernels import covariance
+from gpvae.state import Resizable
+
+
+class InducingVariables(Resizable, ABC):
+    """Random variables u, linear in the function f, that summarise it.
+
+    Args:
+        num_inducing: Number of inducing variables M.
+    """
+
+    num_advances: Tensor
+
+    def __init__(self, num_inducing: int) -> None:
+        super().__init__()
+        if num_inducing < 1:
+            raise ValueError(f"num_inducing is at least 1, got {num_inducing}")
+        self.num_inducing = num_inducing
+        self.register_buffer("num_advances", torch.zeros((), dtype=torch.int64))
+
+    @abstractmethod
+    def kuu(self, kernel: Kernel) -> Tensor:
+        """cov(u, u), `[*L, M, M]`."""
+
+    @abstractmethod
+    def kuf(self, kernel: Kernel, x: Tensor) -> Tensor:
+        """cov(u, f(x)), `[*L, M, N]`."""
+
+    @abstractmethod
+    def _advance(self, kernel: Kernel, x: Tensor) -> None:
+        """Take in the inputs of a new task, `[N, D]`."""
+
+    def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
+        """cov(f(x), f(x)) as the family sees it, `[*L, N, N]`: the kernel, unless kuf stands for another."""
+        return covariance(kernel, x, x)
+
+    def kuv(self, kernel: Kernel, old: "InducingVariables") -> Tensor:
+        """cov(u, v) with the variables v of an older state, of this family or another, `[*L, M, M_old]`."""
+        if isinstance(old, Functionals):
+            return old.combine(self.kuf(kernel, old.nodes).mT).mT
+        raise TypeError(
+            f"the covariance between {type(self).__name__} and older {type(old).__name__} is not known; "
+            "a stream can change its family when the older one is made of function values (points, HiPPO over time)"
+        )
+
+    @torch.no_grad()
+    def advance(self, kernel: Kernel, x: Tensor) -> Self:
+        """Move on to a new task's inputs `[N, D]`; whoever needs the previous state keeps a copy of it."""
+        self._advance(kernel, x)
+        self.num_advances += 1
+        return self
+
+    @property
+    def started(self) -> bool:
+        """Whether any input has been seen."""
+        return bool(self.num_advances > 0)
+
+    def require_started(self) -> None:
+        """Raise unless `advance` has been called."""
+        if not self.started:
+            raise RuntimeError(f"{type(self).__name__} has seen no inputs yet; call advance(kernel, x) first")
+
+    def basis(self, x: Tensor) -> Tensor:
+        """g_m(x) `[N, M]` of the finite-basis reconstruction f ≈ Σ u_m g_m (section 3.2), where there is one."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no finite basis over its inputs to reconstruct from; "
+            "HiPPO families over time have (LegS, CosS, LegT, LagT, FouT)"
+        )
+
+    def num_needed(self, kernel: Kernel, share: float = 0.99) -> int | None:
+        """How many variables follow the frequencies of a share of the kernel's variance, where the family can tell."""
+        return None
+
+
+class Functionals(InducingVariables):
+    """Variables u = Wᵀ f(nodes), finite linear combinations of function values.
+
+    So kuu is positive semi-definite, kff - qff >= 0, and the bound is valid whatever the nodes are.
+    """
+
+    @property
+    @abstractmethod
+    def nodes(self) -> Tensor:
+        """Inputs whose function values are combined, `[*L, Q, D]`."""
+
+    @property
+    def landmarks(self) -> Tensor:
+        """Inputs `[*L, Q, D]` from which another family can start that is to cover the same past."""
+        return self.nodes.detach()
+
+    def combine(self, K: Tensor) -> Tensor:
+        """Wᵀ K over the axis of the nodes: `[*L, Q, N]` to `[*L, M, N]`; the identity unless overridden."""
+        return K
+
+    def kuu(self, kernel: Kernel) -> Tensor:
+        """Wᵀ k(nodes, nodes) W."""
+        return self.kuv(kernel, self)
+
+    def kuf(self, kernel: Kernel, x: Tensor) -> Tensor:
+        """Wᵀ k(nodes, x)."""
+        self.require_started()
+        return self.combine(covariance(kernel, self.nodes, x))
+
+    def kuv(self, kernel: Kernel, old: InducingVariables) -> Tensor:
+        """Wᵀ k(nodes, nodes') W'."""
+        self.require_started()
+        if not isinstance(old, Functionals):
+            return old.kuv(kernel, self).mT
+        return self.combine(old.combine(covariance(kernel, old.nodes, self.nodes)).mT)

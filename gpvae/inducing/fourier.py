@@ -1,0 +1,143 @@
+"""Variational Fourier features of Matérn kernels on an interval: OVFF (Hensman et al. 2018).
+
+u_m = <f, φ_m> in the kernel's RKHS on [a, b], φ = cos ω_m(x - a), sin ω_m(x - a), so that cov(u_m, f(x)) = φ_m(x)
+inside the interval. For Matérn-ν, ν = p - 1/2, λ = sqrt(2ν)/lengthscale and s(x) = (f, f', .., f^(p-1))(x),
+<g, h> = ∫ (λ + d/dx)^p g · (λ + d/dx)^p h dx / q + s_g(a)ᵀ P⁻¹ s_h(a), P = cov(s, s).
+"""
+
+import math
+
+import torch
+from gpytorch.kernels import Kernel
+from torch import Tensor
+
+from gpvae.inducing.base import InducingVariables
+from gpvae.kernels import UnsupportedKernelError, components
+from gpvae.spectral import bandwidth
+from gpvae.state import assign
+
+
+class FourierFeatures(InducingVariables):
+    """Projections of f on sines and cosines over an interval that is known beforehand.
+
+    Args:
+        num_inducing: Number of waves M, best odd: a constant, and cosines and sines of equal frequency.
+        start: a, at or before the first input of the whole stream.
+        end: b, at or after the last.
+    """
+
+    start: Tensor
+    end: Tensor
+    hyperparameters: Tensor
+
+    def __init__(self, num_inducing: int, start: float, end: float) -> None:
+        super().__init__(num_inducing)
+        if not end > start:
+            raise ValueError(f"the interval needs end > start, got start={start}, end={end}")
+        self.register_buffer("start", torch.tensor(start, dtype=torch.float64))
+        self.register_buffer("end", torch.tensor(end, dtype=torch.float64))
+        self.register_buffer("hyperparameters", torch.zeros(0, dtype=torch.float64))
+
+    def kuu(self, kernel: Kernel) -> Tensor:
+        """<φ_m, φ_n> in the RKHS: a diagonal from the integral, and a term of rank p from the left end."""
+        p, lam, v = _matern(kernel)
+        omega, cosine = self._waves()
+        length = self.end - self.start
+        norm = torch.where(omega == 0, length, length / 2)
+        q = v * math.factorial(p - 1) ** 2 / math.factorial(2 * p - 2) * (2 * lam) ** (2 * p - 1)
+        integral = (lam[..., None] ** 2 + omega**2) ** p * norm / q[..., None]
+        S = self._state(omega, cosine, torch.zeros_like(omega), p)  # [p, M]
+        return torch.diag_embed(integral) + S.mT @ torch.linalg.solve(_state_covariance(p, lam, v), S)
+
+    def kuf(self, kernel: Kernel, x: Tensor) -> Tensor:
+        """φ_m(x) inside [a, b]; outside, what the Markov state at the nearer end predicts."""
+        p, lam, _ = _matern(kernel)
+        omega, cosine = self._waves()
+        inside = torch.minimum(torch.maximum(x[..., 0], self.start), self.end)  # [N]
+        distance = (x[..., 0] - inside).abs()
+        side = torch.sign(x[..., 0] - inside)
+        S = self._state(omega[:, None], cosine[:, None], omega[:, None] * (inside - self.start), p)  # [p, M, N]
+        lag = lam[..., None] * distance  # [*L, N]
+        kuf = torch.zeros(())
+        for j in range(p):  # E f(b + d) = e^{-λd} Σ_j d^j/j! Σ_{i <= p-1-j} (λd)^i/i! f^(j)(b)
+            series = sum(lag**i / math.factorial(i) for i in range(p - j))
+            weight = torch.exp(-lag) * series * (side * distance) ** j / math.factorial(j)
+            kuf = kuf + weight[..., None, :] * S[j]
+        return kuf
+
+    def kuv(self, kernel: Kernel, old: InducingVariables) -> Tensor:
+        """kuu: the variables do not move, as long as neither interval nor hyperparameters change."""
+        if not isinstance(old, FourierFeatures):
+            return super().kuv(kernel, old)
+        same_interval = bool(self.start == old.start) and bool(self.end == old.end)
+        if not same_interval or self.num_inducing != old.num_inducing:
+            raise ValueError("Fourier features on different intervals or of different number are not comparable")
+        recorded = old.hyperparameters
+        if len(recorded) and not torch.equal(recorded, _recorded(kernel)):
+            raise ValueError(
+                "the variables of Fourier features depend on the kernel's hyperparameters, so these cannot change "
+                "after the first task; freeze the kernel (or use points or LegS, which allow it)"
+            )
+        return self.kuu(kernel)
+
+    def num_needed(self, kernel: Kernel, share: float = 0.99) -> int | None:
+        """Waves that reach the angular frequency below which a share of the kernel's variance lies."""
+        return math.ceil(bandwidth(kernel, tail=1 - share) * float(self.end - self.start) / math.pi) + 1
+
+    def _advance(self, kernel: Kernel, x: Tensor) -> None:
+        """Check that the inputs lie in the interval."""
+        if x.shape[-1] != 1:
+            raise ValueError(f"FourierFeatures live on an interval and take inputs of one dimension, got {x.shape[-1]}")
+        low, high = float(x.min()), float(x.max())
+        if low < self.start or high > self.end:
+            raise ValueError(
+                f"inputs from {low:g} to {high:g} leave the interval [{float(self.start):g}, {float(self.end):g}]; "
+                "Fourier features need an interval that covers the whole stream, past and future"
+            )
+        assign(self.hyperparameters, _recorded(kernel))
+
+    def _waves(self) -> tuple[Tensor, Tensor]:
+        """Angular frequencies `[M]` and which of the waves are cosines: 1, cos, sin, cos, sin, ..."""
+        m = torch.arange(self.num_inducing, device=self.start.device)
+        omega = 2 * math.pi * ((m + 1) // 2).to(self.start) / (self.end - self.start)
+        return omega, (m % 2 == 1) | (m == 0)
+
+    @staticmethod
+    def _state(omega: Tensor, cosine: Tensor, phase: Tensor, p: int) -> Tensor:
+        """φ and its first p - 1 derivatives at a phase, stacked."""
+        angle = torch.where(cosine, phase, phase - math.pi / 2)
+        return torch.stack([omega**j * torch.cos(angle + j * math.pi / 2) for j in range(p)])
+
+
+def _matern(kernel: Kernel) -> tuple[int, Tensor, Tensor]:
+    """(p, λ, v) of a scaled Matérn kernel, ν = p - 1/2; λ and v are `[*L]`."""
+    parts = components(kernel)
+    if len(parts) != 1 or parts[0].smoothness not in (0.5, 1.5, 2.5):
+        found = " + ".join(type(part.kernel).__name__ for part in parts)
+        raise UnsupportedKernelError(
+            f"FourierFeatures serve one scaled MaternKernel with nu = 0.5, 1.5 or 2.5, got {found}; "
+            "use LegS or CosS for other kernels over time"
+        )
+    lengthscale = parts[0].lengthscale
+    if lengthscale.shape[-1] != 1:
+        raise UnsupportedKernelError(f"FourierFeatures need one lengthscale, got ard_num_dims={lengthscale.shape[-1]}")
+    nu = parts[0].smoothness
+    return round(nu + 0.5), math.sqrt(2 * nu) / lengthscale[..., 0, 0], parts[0].variance
+
+
+def _recorded(kernel: Kernel) -> Tensor:
+    """The hyperparameters that the variables depend on, to tell whether they have changed."""
+    _, lam, v = _matern(kernel)
+    return torch.stack([lam.detach(), v.detach().expand_as(lam)])
+
+
+def _state_covariance(p: int, lam: Tensor, v: Tensor) -> Tensor:
+    """P = cov of (f, f', f'')[:p] at one place, `[*L, p, p]`."""
+    one, zero = torch.ones_like(lam), torch.zeros_like(lam)
+    if p == 1:
+        rows = [[one]]
+    elif p == 2:
+        rows = [[one, zero], [zero, lam**2]]
+    else:
+        rows = [[one, zero, -(lam**2) / 3], [zero, lam**2 / 3, zero], [-(lam**2) / 3, zero, lam**4]]
+    return v[..., None, None] * torch.stack([torch.stack(row, -1) for row in rows], -2)

@@ -1,0 +1,170 @@
+"""HiPPO-LegS along a path through several input dimensions (paper, section 3.3), with a memory of constant size.
+
+Point i of the stream occupies [i, i+1)·Δt of a path x(s), and u_m = ∫ f(x(s)) φ_m(s) ds. With random Fourier
+features H(x) the memory is Z = ∫ H(x(s)) φ(s) ds, `[M, 2R]`, updated a whole task at a time.
+"""
+
+from typing import Literal, get_args
+
+import torch
+from gpytorch.kernels import Kernel
+from torch import Tensor
+
+from gpvae.hippo import LegS as LegSMeasure
+from gpvae.hippo import absorb_path, evolve
+from gpvae.inducing.base import InducingVariables
+from gpvae.kernels import covariance
+from gpvae.ordering import Ordering, check_ordering, order
+from gpvae.spectral import Sampling, amplitudes, draw_frequencies, features, frequencies
+from gpvae.state import assign
+
+Evolution = Literal["closed_form", "euler", "bilinear"]
+Pairing = Literal["features", "paper"]
+
+
+class LegSPath(InducingVariables):
+    """LegS projections of f along the path that the stream of inputs draws.
+
+    Args:
+        num_inducing: Number of polynomials M.
+        num_frequencies: Number of random frequencies R.
+        sampling: How the frequencies are drawn: `qmc`, `orthogonal` or `plain`.
+        ordering: How the points of a task are put on the path, see `gpvae.ordering`.
+        dt: Time Δt that a point takes on the path. LegS stretches with time, so the unit does not matter.
+        stride: Use every n-th point only, each for n times as long.
+        evolution: `closed_form`, or the paper's recurrence by `bilinear` or `euler` steps.
+        pairing: `features` uses the random features in kuu and kuf alike. `paper` pairs kuu from features with
+            kuf from the exact kernel: it keeps all past inputs, and its variances can be negative.
+        seed: Seed of frequencies and random order.
+    """
+
+    base: Tensor
+    omega: Tensor
+    memory: Tensor
+    state: Tensor
+    elapsed: Tensor
+    path: Tensor
+
+    def __init__(
+        self,
+        num_inducing: int,
+        num_frequencies: int = 1000,
+        sampling: Sampling = "qmc",
+        ordering: Ordering = "given",
+        dt: float = 1.0,
+        stride: int = 1,
+        evolution: Evolution = "closed_form",
+        pairing: Pairing = "features",
+        seed: int = 0,
+    ) -> None:
+        super().__init__(num_inducing)
+        check_ordering(ordering)
+        for name, value, choices in (("evolution", evolution, Evolution), ("pairing", pairing, Pairing)):
+            if value not in get_args(choices):
+                raise ValueError(f"{name} is one of {', '.join(get_args(choices))}; got {value!r}")
+        if dt <= 0 or stride < 1 or num_frequencies < 1:
+            raise ValueError(
+                f"dt is above 0 and stride and num_frequencies at least 1, got {dt=}, {stride=}, {num_frequencies=}"
+            )
+        self.num_frequencies, self.sampling, self.ordering = num_frequencies, sampling, ordering
+        self.dt, self.stride, self.seed = dt, stride, seed
+        self.evolution, self.pairing = evolution, pairing
+        self.measure = LegSMeasure(num_inducing)
+        empty = torch.zeros(0, dtype=torch.float64)
+        self.register_buffer("base", empty.clone())  # frequencies at unit lengthscale [R, D]
+        self.register_buffer("omega", empty.clone())  # frequencies that `state` was built with [*L, R, D]
+        self.register_buffer("memory", torch.zeros(num_inducing, 2 * num_frequencies, dtype=torch.float64))
+        self.register_buffer("elapsed", torch.zeros((), dtype=torch.float64))  # time that `memory` holds
+        self.register_buffer("path", empty.clone())  # inputs since then, in order [K, D]
+        self.register_buffer("state", self.memory.clone())  # memory and path together
+
+    def kuu(self, kernel: Kernel) -> Tensor:
+        """Z diag(a) Zᵀ."""
+        return self.kuv(kernel, self)
+
+    def kuf(self, kernel: Kernel, x: Tensor) -> Tensor:
+        """Z diag(a) H(x)ᵀ; with the paper's pairing ∫ k(x(s), x) φ(s) ds."""
+        if self.pairing == "paper":
+            self.require_started()
+            signal = covariance(kernel, self.path, x)
+            return self._carry(signal.new_zeros(*signal.shape[:-2], self.num_inducing, len(x)), signal)
+        Z = self._state(kernel)
+        return Z @ features(frequencies(kernel, self.base), x).mT
+
+    def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
+        """H(x) diag(a) H(x)ᵀ; with the paper's pairing the kernel itself."""
+        if self.pairing == "paper":
+            return super().kff(kernel, x)
+        H = features(frequencies(kernel, self.base), x)
+        return (H * self._amplitudes(kernel)) @ H.mT
+
+    def kuv(self, kernel: Kernel, old: InducingVariables) -> Tensor:
+        """Z diag(a) Z_oldᵀ."""
+        if not isinstance(old, LegSPath):
+            return super().kuv(kernel, old)
+        if not torch.equal(self.base, old.base):
+            raise ValueError("two path memories with different random frequencies have no covariance in common")
+        return self._state(kernel) @ old._projection(kernel).mT
+
+    def _advance(self, kernel: Kernel, x: Tensor) -> None:
+        """Take the inputs of a new task on the path."""
+        if not self.started:
+            base = draw_frequencies(kernel, x.shape[-1], self.num_frequencies, self.sampling, self.seed)
+            assign(self.base, base)
+        block = self._block(kernel, x)
+        if len(block) == 0:
+            return
+        if self.pairing == "paper" and self.started:
+            block = torch.cat([self.path, block])
+        elif self.started:
+            assign(self.memory, self._projection(kernel))
+            self.elapsed += self._duration
+        assign(self.path, block)
+        assign(self.omega, frequencies(kernel, self.base))
+        assign(self.state, self._build(self.omega))
+
+    def _block(self, kernel: Kernel, x: Tensor) -> Tensor:
+        """The new stretch of the path, `[K, D]`."""
+        previous = self.path[-1] if self.started else None
+        return x[order(self.ordering, kernel, x, previous, self.seed + int(self.num_advances))][:: self.stride]
+
+    @property
+    def _duration(self) -> float:
+        return self.dt * self.stride * len(self.path)
+
+    def _carry(self, memory: Tensor, signal: Tensor) -> Tensor:
+        """The memory after the stretch `path`, along which the signals `[*L, K, F]` are seen."""
+        step = torch.full_like(self.elapsed, self.dt * self.stride)
+        if self.evolution == "closed_form":
+            return absorb_path(self.measure, memory, self.elapsed, signal, step)
+        return evolve(self.measure, memory, self.elapsed, signal, step, self.evolution)
+
+    def _build(self, omega: Tensor) -> Tensor:
+        signal = features(omega, self.path)
+        return self._carry(self.memory.expand(*signal.shape[:-2], *self.memory.shape[-2:]), signal)
+
+    def _projection(self, kernel: Kernel) -> Tensor:
+        """Z `[*L, M, 2R]`, differentiable in the lengthscales as long as all inputs are at hand."""
+        self.require_started()
+        omega = frequencies(kernel, self.base)
+        trained = omega.requires_grad and torch.is_grad_enabled()
+        if not trained and torch.equal(omega, self.omega):
+            return self.state
+        if bool(self.elapsed > 0):
+            raise ValueError(
+                "the lengthscale of a path memory cannot change after the first task, because the memory holds the "
+                "features of past inputs, not the inputs; freeze the kernel (or use points, which keep inputs)"
+            )
+        state = self._build(omega)
+        if not trained:
+            assign(self.omega, omega)
+            assign(self.state, state)
+        return state
+
+    def _amplitudes(self, kernel: Kernel) -> Tensor:
+        a = amplitudes(kernel, self.num_frequencies)
+        return torch.cat([a, a], -1)[..., None, :]
+
+    def _state(self, kernel: Kernel) -> Tensor:
+        """Z diag(a)."""
+        return self._projection(kernel) * self._amplitudes(kernel)

@@ -1,0 +1,78 @@
+"""Inducing points by pivoted Cholesky: OVC and OVC-optZ (Maddox et al. 2021, Burt et al. 2019)."""
+
+import torch
+from gpytorch.kernels import Kernel
+from torch import Tensor
+
+from gpvae.inducing.points import Points
+from gpvae.kernels import covariance, variance
+
+
+def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) -> Tensor:
+    """Pick points one by one, each where the variance given those before it is largest.
+
+    This is the pivot order of the partial Cholesky factorisation of k(candidates, candidates).
+
+    Args:
+        kernel: Kernel of batch shape `*L`.
+        candidates: `[N, D]`, or `[*L, N, D]`.
+        num: Number of points to pick, at most N.
+        shared: Pick one set for all latent dimensions, by the sum of their relative variances; else one set each.
+
+    Returns:
+        Indices, `[num]` if shared, else `[*L, num]`.
+    """
+    prior = variance(kernel, candidates)
+    left = prior.clone()
+    rows = prior.new_zeros(num, *prior.shape)
+    picked = []
+    for i in range(num):
+        score = left / prior
+        if shared and score.ndim > 1:
+            score = score.flatten(0, -2).sum(0)
+        pivot = score.argmax(-1, keepdim=True)  # [1] or [*L, 1]
+        picked.append(pivot)
+        at = pivot.expand(*left.shape[:-1], 1)
+        row = covariance(kernel, _take(candidates, pivot), candidates)[..., 0, :]
+        factors = rows[:i].gather(-1, at.expand(i, *at.shape))
+        row = row - (factors * rows[:i]).sum(0)
+        row = row / left.gather(-1, at).clamp_min(torch.finfo(row.dtype).eps * prior.max()).sqrt()
+        rows[i] = row
+        left = (left - row**2).clamp_min(0)
+        left.scatter_(-1, at, -1.0)  # never twice, even when nothing is left to explain
+    return torch.cat(picked, -1)
+
+
+def _take(candidates: Tensor, indices: Tensor) -> Tensor:
+    """Rows of `[*L, N, D]` by indices `[m]` or `[*L, m]`."""
+    if indices.ndim == 1:
+        return candidates[..., indices, :]
+    candidates = candidates.expand(*indices.shape[:-1], *candidates.shape[-2:])
+    return candidates.gather(-2, indices[..., None].expand(*indices.shape, candidates.shape[-1]))
+
+
+class PivotedPoints(Points):
+    """Points re-selected for each task from the old points and the new inputs by pivoted Cholesky.
+
+    Args:
+        num_inducing: Number of points M.
+        trainable: Optimise the points after selecting them (OVC-optZ).
+        input_dim: Input dimension; needed up front only where shapes must not change later (DDP).
+        seed: Seed for spreading points where there are fewer inputs than points.
+    """
+
+    #: One set of points for all latent dimensions.
+    shared = True
+
+    def __init__(self, num_inducing: int, trainable: bool = False, input_dim: int = 1, seed: int = 0) -> None:
+        super().__init__(num_inducing, trainable=trainable, input_dim=input_dim, seed=seed)
+
+    def choose(self, kernel: Kernel, x: Tensor) -> Tensor:
+        """The greedy points of old Z ∪ new inputs."""
+        candidates = x
+        if self.started:
+            old = self.Z.to(x)
+            candidates = torch.cat([old, x.expand(*old.shape[:-2], *x.shape)], -2)
+        num = min(self.num_inducing, candidates.shape[-2])
+        chosen = _take(candidates, greedy_points(kernel, candidates, num, self.shared))
+        return self._fill(chosen, x, self._rng())

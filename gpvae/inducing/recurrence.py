@@ -1,0 +1,57 @@
+"""LegS over time by the paper's route: random features and a stepped ODE (sections 3.2 and 3.3). For comparison.
+
+`gpvae.inducing.LegS` gives the same variables in closed form.
+"""
+
+import math
+
+import torch
+from gpytorch.kernels import Kernel
+from torch import Tensor
+
+from gpvae.inducing.path import Evolution, LegSPath, Pairing
+from gpvae.spectral import Sampling
+from gpvae.state import assign
+
+
+class LegSRecurrence(LegSPath):
+    """A path memory whose path is time itself, on a grid of step Δt.
+
+    Args:
+        num_inducing: Number of polynomials M.
+        dt: Step Δt of the recurrence, in units of the input.
+        num_frequencies: Number of random frequencies R.
+        sampling: How the frequencies are drawn.
+        evolution: `bilinear` or `euler` steps as in the paper, or `closed_form` on the same grid.
+        pairing: `paper` takes kuf from the exact kernel, stepped from the origin for every batch of inputs;
+            `features` from the random features.
+        seed: Seed of the frequencies.
+    """
+
+    origin: Tensor
+
+    def __init__(
+        self,
+        num_inducing: int,
+        dt: float = 0.01,
+        num_frequencies: int = 1000,
+        sampling: Sampling = "plain",
+        evolution: Evolution = "bilinear",
+        pairing: Pairing = "paper",
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            num_inducing, num_frequencies, sampling, dt=dt, evolution=evolution, pairing=pairing, seed=seed
+        )
+        self.register_buffer("origin", torch.tensor(math.nan, dtype=torch.float64))
+
+    def _block(self, kernel: Kernel, x: Tensor) -> Tensor:
+        """Grid times after those already seen, up to the last input."""
+        if x.shape[-1] != 1:
+            raise ValueError(f"LegSRecurrence runs over time and takes inputs of one dimension, got {x.shape[-1]}")
+        if not self.started:
+            assign(self.origin, x.min())
+        done = round(float(self.elapsed) / self.dt) + len(self.path)
+        until = max(math.ceil(float(x.max() - self.origin) / self.dt - 1e-9), 1)
+        steps = torch.arange(done + 1, until + 1, dtype=self.origin.dtype, device=self.origin.device)
+        return (self.origin + self.dt * steps)[:, None]
