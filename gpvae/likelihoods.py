@@ -1,0 +1,65 @@
+"""What the package asks of a gpytorch likelihood: valid targets, expected log density, predictive marginals."""
+
+import math
+
+import numpy as np
+import torch
+from gpytorch.distributions import MultivariateNormal
+from gpytorch.likelihoods import (
+    BernoulliLikelihood,
+    GaussianLikelihood,
+    Likelihood,
+    NegativeBinomialLikelihood,
+    PoissonLikelihood,
+)
+from linear_operator.operators import DiagLinearOperator
+from torch import Tensor
+from torch.distributions import Categorical, Distribution, MixtureSameFamily, Normal
+
+#: Gauss-Hermite nodes for predictive marginals without a closed form.
+NUM_NODES = 64
+
+
+def is_gaussian(likelihood: Likelihood) -> bool:
+    """Whether the posterior has a closed form."""
+    return isinstance(likelihood, GaussianLikelihood)
+
+
+def check_targets(likelihood: Likelihood, y: Tensor) -> None:
+    """Raise unless every target can come from the likelihood.
+
+    Raises:
+        ValueError: Some target is impossible, with its value and what was expected.
+    """
+    if isinstance(likelihood, BernoulliLikelihood):
+        wrong, expected = (y != 0) & (y != 1), "labels 0 or 1"
+    elif isinstance(likelihood, NegativeBinomialLikelihood | PoissonLikelihood):
+        wrong, expected = (y < 0) | (y != y.round()), "counts 0, 1, 2, ..."
+    else:
+        return
+    if bool(wrong.any()):
+        example = float(y[wrong].flatten()[0])
+        raise ValueError(f"{type(likelihood).__name__} takes {expected}; got {example:g} among the targets")
+
+
+def expected_log_prob(likelihood: Likelihood, y: Tensor, mean: Tensor, var: Tensor) -> Tensor:
+    """E log p(y | f) for f ~ N(mean, var), `[..., N]`."""
+    value: Tensor = likelihood.expected_log_prob(y, MultivariateNormal(mean, DiagLinearOperator(var)))
+    return value
+
+
+def predictive(likelihood: Likelihood, mean: Tensor, var: Tensor) -> Distribution:
+    """The marginal distribution of y for f ~ N(mean, var), point by point.
+
+    Normal and Bernoulli in closed form; otherwise a mixture of the likelihood over Gauss-Hermite nodes of f.
+    """
+    if isinstance(likelihood, GaussianLikelihood):
+        return Normal(mean, (var + likelihood.noise).sqrt())
+    if isinstance(likelihood, BernoulliLikelihood):
+        marginal: Distribution = likelihood.marginal(MultivariateNormal(mean, DiagLinearOperator(var)))
+        return marginal
+    nodes, weights = np.polynomial.hermite.hermgauss(NUM_NODES)
+    z = torch.as_tensor(nodes * math.sqrt(2), dtype=mean.dtype, device=mean.device)
+    log_weights = torch.as_tensor(np.log(weights), dtype=mean.dtype, device=mean.device)
+    f = mean[..., None] + var.sqrt()[..., None] * z
+    return MixtureSameFamily(Categorical(logits=log_weights.expand_as(f)), likelihood(f))

@@ -1,0 +1,59 @@
+"""Bounds on the log evidence of a stream."""
+
+from gpytorch.kernels import Kernel
+from gpytorch.likelihoods import Likelihood
+from torch import Tensor
+
+from gpvae.likelihoods import expected_log_prob
+from gpvae.posteriors import Posterior
+from gpvae.sites import Site, gaussian_site
+from gpvae.streaming import Frame, StreamingPosterior
+
+#: Points whose features are in memory at once.
+CHUNK = 8192
+
+
+def collapsed_site(
+    stream: StreamingPosterior, kernel: Kernel, noise: Tensor, x: Tensor, y: Tensor
+) -> tuple[Frame, Site]:
+    """Past and present Gaussian data as one site, whose log evidence is the online bound with q(u) at its optimum.
+
+    Args:
+        stream: A stream within a task.
+        kernel: The kernel.
+        noise: Noise variance, broadcast to `[*L, N]`.
+        x: Inputs `[N, D]`.
+        y: Targets `[*L, N]`.
+
+    Returns:
+        The frame of the task, and the site in it.
+    """
+    frame, site = stream.task(kernel)
+    noise = noise.expand(y.shape)
+    for points in range(0, len(x), CHUNK):
+        part = slice(points, points + CHUNK)
+        a, prior = frame.features(x[part])
+        residual = (prior - (a**2).sum(-2)).clamp_min(0)
+        site = site + gaussian_site(a, y[..., part], noise[..., part], residual, stream.power)
+    return frame, site
+
+
+def online_elbo(q: Posterior, past: Site, log_likelihood: Tensor) -> Tensor:
+    """Σ E_q log p(y|f) - KL(q ‖ p) + E_q[log old site], `[*L]`.
+
+    The last term equals KL(q̃ ‖ p_old) - KL(q̃ ‖ q_old) of the paper's equation 3 up to a constant.
+
+    Args:
+        q: q(v) in the frame of the task.
+        past: The old site, transported to that frame.
+        log_likelihood: Σ E_q log p(y|f) of the task, `[*L]`.
+    """
+    return log_likelihood - q.kl() + q.expected_log(past)
+
+
+def expected_log_likelihood(
+    q: Posterior, likelihood: Likelihood, a: Tensor, prior: Tensor, y: Tensor, num_data: int
+) -> Tensor:
+    """Σ_n E_q log p(y_n | f_n) of a task with `num_data` points, from a minibatch of them, `[*L]`."""
+    mean, var = q.marginals(a, prior)
+    return expected_log_prob(likelihood, y, mean, var).sum(-1) * (num_data / y.shape[-1])

@@ -1,0 +1,80 @@
+"""Gaussian posteriors q(v) over whitened inducing variables, from a site or free-form."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from gpvae.linalg import cholesky, solve_lower
+from gpvae.sites import Site, precision
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """q(v) = N(mean, root rootᵀ), root upper triangular.
+
+    Attributes:
+        mean: `[*B, M]`.
+        root: `[*B, M, M]`.
+    """
+
+    mean: Tensor
+    root: Tensor
+
+    @classmethod
+    def from_site(cls, site: Site) -> "Posterior":
+        """The conjugate posterior N((I+G)⁻¹h, (I+G)⁻¹)."""
+        P = cholesky(precision(site.G), jitter=0.0)
+        identity = torch.eye(P.shape[-1], dtype=P.dtype, device=P.device).expand_as(P)
+        root = solve_lower(P, identity).mT
+        return cls((root @ (root.mT @ site.h[..., None]))[..., 0], root)
+
+    def to_site(self, bound: Tensor) -> Site:
+        """The site that gives this posterior: G = S⁻¹ - I, h = S⁻¹ mean, and log evidence `bound`."""
+        identity = torch.eye(self.root.shape[-1], dtype=self.root.dtype, device=self.root.device).expand_as(self.root)
+        inverse = torch.linalg.solve_triangular(self.root, identity, upper=True)
+        P = inverse.mT @ inverse
+        site = Site(torch.zeros_like(bound), (P @ self.mean[..., None])[..., 0], P - identity)
+        return Site(bound - site.log_evidence(), site.h, site.G)
+
+    def marginals(self, a: Tensor, prior: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and variance of f where the features are a `[*L, M, N]` and the prior variance is `[*L, N]`.
+
+        aᵀ mean, and kff - |a|² + |rootᵀ a|².
+        """
+        residual = (prior - (a**2).sum(-2)).clamp_min(0)
+        return (a.mT @ self.mean[..., None])[..., 0], residual + ((self.root.mT @ a) ** 2).sum(-2)
+
+    def covariance(self, a: Tensor, prior: Tensor) -> Tensor:
+        """Covariance of f, `[*B, N, N]`, from the prior covariance kff `[*L, N, N]`."""
+        half = self.root.mT @ a
+        return prior - a.mT @ a + half.mT @ half
+
+    def kl(self) -> Tensor:
+        """KL(q ‖ N(0, I)), `[*B]`."""
+        log_det = 2 * self.root.diagonal(dim1=-2, dim2=-1).abs().log().sum(-1)
+        size = self.mean.shape[-1]
+        return 0.5 * ((self.mean**2).sum(-1) + (self.root**2).sum((-2, -1)) - size - log_det)
+
+    def expected_log(self, site: Site) -> Tensor:
+        """E_q[c + hᵀv - ½ vᵀG v], `[*B]`."""
+        quadratic = (self.root * (site.G @ self.root)).sum((-2, -1))
+        quadratic = quadratic + (self.mean * (site.G @ self.mean[..., None])[..., 0]).sum(-1)
+        return site.c + (site.h * self.mean).sum(-1) - 0.5 * quadratic
+
+
+class FreeForm(nn.Module):
+    """A trainable posterior, started at the one given.
+
+    Args:
+        start: Where to start, for instance what the past alone says.
+    """
+
+    def __init__(self, start: Posterior) -> None:
+        super().__init__()
+        self.mean = nn.Parameter(start.mean.detach().clone())
+        self.root = nn.Parameter(start.root.detach().clone())
+
+    def forward(self) -> Posterior:
+        """The posterior of the present parameters."""
+        return Posterior(self.mean, self.root.triu())

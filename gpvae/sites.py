@@ -1,0 +1,101 @@
+"""Gaussian sites: all that past data say about the whitened inducing variables v = L⁻¹ u.
+
+A site is the factor exp(c + hᵀv - ½ vᵀG v) beside the prior N(v; 0, I). Sites add over points, minibatches, ranks and
+tasks, and ride along from one family of variables to the next.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gpvae.linalg import cholesky, log_det, solve_lower, symmetric
+
+
+@dataclass(frozen=True)
+class Site:
+    """exp(c + hᵀv - ½ vᵀG v).
+
+    Attributes:
+        c: Log scale, `[*B]`.
+        h: `[*B, M]`.
+        G: `[*B, M, M]`.
+    """
+
+    c: Tensor
+    h: Tensor
+    G: Tensor
+
+    @classmethod
+    def zero(cls, like: Tensor) -> "Site":
+        """The site of no data, for factors L like the given one `[*B, M, M]`."""
+        return cls(like.new_zeros(like.shape[:-2]), like.new_zeros(like.shape[:-1]), torch.zeros_like(like))
+
+    def __add__(self, other: "Site") -> "Site":
+        """Both sites together."""
+        return Site(self.c + other.c, self.h + other.h, self.G + other.G)
+
+    def log_evidence(self) -> Tensor:
+        """log ∫ N(v; 0, I) exp(c + hᵀv - ½ vᵀG v) dv = c + ½ hᵀ(I+G)⁻¹h - ½ log det(I+G), `[*B]`.
+
+        For sites of Gaussian data this is the collapsed bound on log p(y) of all data so far.
+        """
+        P = cholesky(precision(self.G), jitter=0.0)
+        half = solve_lower(P, self.h[..., None])[..., 0]
+        return self.c + 0.5 * (half**2).sum(-1) - 0.5 * log_det(P)
+
+    def transport(self, C: Tensor, R: Tensor, power: float = 0.0) -> "Site":
+        """This site on v, seen from newer variables w with v | w ~ N(Cᵀw, R).
+
+        Variational (power 0): E[log site | w], so h ← C h, G ← C G Cᵀ, c ← c - ½ tr(G R).
+        Power α: (E[site^α | w])^(1/α), so first h ← h - αGTh, G ← G - αGTG with T = R (I + αGR)⁻¹.
+        This is the streaming sparse GP of Bui et al. (2017), without forming S⁻¹ - K⁻¹.
+
+        Args:
+            C: `[*L, M_new, M]`.
+            R: `[*L, M, M]`.
+            power: α.
+        """
+        c, h, G = self.c, self.h, self.G
+        if power == 0:
+            c = c - 0.5 * (G * R).sum((-2, -1))
+        else:
+            M = torch.eye(R.shape[-1], dtype=R.dtype, device=R.device) + power * (G @ R)
+            T = symmetric(torch.linalg.solve(M, R, left=False))
+            Th = (T @ h[..., None])[..., 0]
+            c = c - 0.5 / power * torch.linalg.slogdet(M)[1] + 0.5 * power * (h * Th).sum(-1)
+            h = h - power * (G @ Th[..., None])[..., 0]
+            G = symmetric(G - power * (G @ T @ G))
+        return Site(c, (C @ h[..., None])[..., 0], symmetric(C @ G @ C.mT))
+
+
+def gaussian_site(a: Tensor, y: Tensor, noise: Tensor, residual: Tensor, power: float = 0.0) -> Site:
+    """The site of Gaussian observations: G = Σ a aᵀ / s, h = Σ a y / s.
+
+    Variational (power 0): s = noise, and c carries the trace term -½ Σ residual / noise.
+    Power α: s = noise + α residual.
+
+    Args:
+        a: Whitened features L⁻¹ kuf, `[*L, M, N]`.
+        y: Observations, `[*B, N]`.
+        noise: Variances, broadcast to `[*B, N]`.
+        residual: kff - qff >= 0, `[*L, N]`.
+        power: α.
+    """
+    if power == 0:
+        s, shortfall = noise, 0.5 * residual / noise
+    else:
+        s, shortfall = (
+            noise + power * residual,
+            (1 - power) / (2 * power) * torch.log1p(power * residual / noise),
+        )
+    s = s.expand(torch.broadcast_shapes(s.shape, y.shape))
+    c = -0.5 * (torch.log(2 * math.pi * s) + y**2 / s) - shortfall
+    scaled = a / s[..., None, :]
+    return Site(c.sum(-1), (scaled @ y[..., None])[..., 0], scaled @ a.mT)
+
+
+def precision(G: Tensor) -> Tensor:
+    """I + G."""
+    return G + torch.eye(G.shape[-1], dtype=G.dtype, device=G.device)

@@ -1,0 +1,130 @@
+"""The posterior of a stream: a family of inducing variables, and the site that holds all past data."""
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from gpytorch.kernels import Kernel
+from torch import Tensor
+
+from gpvae.inducing import Functionals, InducingVariables
+from gpvae.kernels import variance
+from gpvae.linalg import cholesky, solve_lower
+from gpvae.posteriors import Posterior
+from gpvae.sites import Site
+from gpvae.state import Resizable, assign
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A family under a kernel, whitened: v = L⁻¹ u.
+
+    Attributes:
+        inducing: The family.
+        kernel: The kernel.
+        L: Cholesky factor of kuu, `[*L, M, M]`.
+    """
+
+    inducing: InducingVariables
+    kernel: Kernel
+    L: Tensor
+
+    @classmethod
+    def of(cls, inducing: InducingVariables, kernel: Kernel) -> "Frame":
+        """Whiten a family."""
+        return cls(inducing, kernel, cholesky(inducing.kuu(kernel)))
+
+    def features(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """a = L⁻¹ kuf `[*L, M, N]` and the prior variance kff `[*L, N]`."""
+        return solve_lower(self.L, self.inducing.kuf(self.kernel, x)), variance(self.kernel, x)
+
+
+class StreamingPosterior(Resizable):
+    """q(u) over a stream of tasks (paper, section 2.3 and algorithm 2, in sites).
+
+    Between tasks `past` equals `inducing`. During a task `inducing` has moved on to the new inputs while `past` and the
+    site stay as the previous task left them.
+
+    Args:
+        inducing: A family of inducing variables.
+        power: α of power expectation propagation; 0 is the variational bound.
+    """
+
+    c: Tensor
+    h: Tensor
+    G: Tensor
+    L: Tensor
+
+    def __init__(self, inducing: InducingVariables, power: float = 0.0) -> None:
+        super().__init__()
+        if not 0 <= power <= 1:
+            raise ValueError(f"power lies between 0 (variational) and 1 (expectation propagation), got {power}")
+        self.inducing = inducing
+        self.past = copy.deepcopy(inducing).requires_grad_(False)
+        self.power = power
+        for name, shape in (("c", ()), ("h", (0,)), ("G", (0, 0)), ("L", (0, 0))):
+            self.register_buffer(name, torch.zeros(shape, dtype=torch.float64))
+
+    @property
+    def started(self) -> bool:
+        """Whether any task has been consolidated."""
+        return self.h.shape[-1] > 0
+
+    @property
+    def site(self) -> Site:
+        """What the past says about L⁻¹ u of `past`, with L as it was at the time."""
+        return Site(self.c, self.h, self.G)
+
+    def begin(self, kernel: Kernel, x: Tensor) -> None:
+        """Move the inducing variables on to the inputs of a new task, `[N, D]`."""
+        self.inducing.advance(kernel, x)
+
+    def task(self, kernel: Kernel) -> tuple[Frame, Site]:
+        """The frame of the present task, and the past seen from it.
+
+        C = L⁻¹ kuv L_old⁻ᵀ. If the hyperparameters have changed since, the old site, a function of u_old, stays as it
+        was, and the prior of u_old is that of the present kernel: R = L_old⁻¹ kvv L_old⁻ᵀ - CᵀC.
+        """
+        frame = Frame.of(self.inducing, kernel)
+        if not self.started:
+            return frame, Site.zero(frame.L)
+        kuv = self.inducing.kuv(kernel, self.past)
+        C = solve_lower(frame.L, solve_lower(self.L, kuv.mT).mT)
+        T = solve_lower(self.L, cholesky(self.past.kuu(kernel)))
+        return frame, self.site.transport(C, T @ T.mT - C.mT @ C, self.power)
+
+    def end(self, frame: Frame, site: Site) -> None:
+        """Consolidate a task: its frame and site become the past."""
+        for name, value in (("c", site.c), ("h", site.h), ("G", site.G), ("L", frame.L)):
+            assign(getattr(self, name), value)
+        self.past.load_state_dict(self.inducing.state_dict())
+
+    def replace(self, kernel: Kernel, inducing: InducingVariables) -> None:
+        """Go on with another family, or another number of variables; the past is carried over to it.
+
+        Args:
+            kernel: The kernel.
+            inducing: The new family; unless it has seen inputs of its own it takes the landmarks of the present one.
+        """
+        if self.started and not inducing.started:
+            if not isinstance(self.inducing, Functionals):
+                raise TypeError(
+                    f"{type(self.inducing).__name__} keeps no inputs from which {type(inducing).__name__} could start; "
+                    "only families of function values (points, HiPPO over time) can be replaced"
+                )
+            inducing.advance(kernel, self.inducing.landmarks)
+        self.inducing = inducing.to(self.h.device)
+        with torch.no_grad():
+            frame, site = self.task(kernel) if self.started else (None, None)
+        self.past = copy.deepcopy(inducing).requires_grad_(False)
+        if frame is not None and site is not None:
+            self.end(frame, site)
+
+    def posterior(self, kernel: Kernel) -> tuple[Frame, Posterior]:
+        """q(v) of the consolidated past, under the kernel as it is now."""
+        frame = Frame.of(self.past, kernel)
+        site = self.site
+        if not torch.equal(frame.L, self.L):  # the same u, whitened by another factor
+            C = solve_lower(self.L, frame.L).mT
+            site = site.transport(C, torch.zeros_like(C))
+        return frame, Posterior.from_site(site)
