@@ -1,0 +1,53 @@
+"""Inputs as people hand them in: turned into tensors, or refused with a sentence that helps."""
+
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+
+def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x") -> Tensor:
+    """Inputs `[N, D]` of any array type; `[N]` becomes `[N, 1]`.
+
+    Args:
+        x: The inputs.
+        like: A tensor whose device and dtype the result takes.
+        name: What to call them in errors.
+    """
+    x = torch.as_tensor(x).to(like)
+    if x.ndim == 1:
+        x = x[:, None]
+    if x.ndim != 2:
+        raise ValueError(f"{name} is [N] or [N, D], got shape {tuple(x.shape)}")
+    if len(x) == 0:
+        raise ValueError(f"{name} is empty; a batch needs at least one point")
+    _finite(x, name)
+    return x
+
+
+def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str = "y") -> Tensor:
+    """Targets `[*L, N]` of any array type that match the inputs `[N, D]`.
+
+    Args:
+        y: The targets; `[N, 1]` becomes `[N]` where there is one output.
+        x: The inputs, checked.
+        batch_shape: `*L` of the kernel.
+        name: What to call them in errors.
+    """
+    y = torch.as_tensor(y).to(x)
+    if not batch_shape and y.ndim == 2 and y.shape[-1] == 1:
+        y = y[:, 0]
+    expected = (*batch_shape, len(x))
+    if tuple(y.shape) != expected:
+        raise ValueError(f"{name} has shape {tuple(y.shape)}, expected {expected} to match x of shape {tuple(x.shape)}")
+    _finite(y, name)
+    return y
+
+
+def _finite(values: Tensor, name: str) -> None:
+    bad = ~torch.isfinite(values)
+    if bool(bad.any()):
+        where = tuple(int(i) for i in bad.nonzero()[0])
+        raise ValueError(
+            f"{name} holds {int(bad.sum())} NaN or infinite value(s), the first at index {where}; "
+            "drop those points or fill them before updating"
+        )

@@ -1,0 +1,287 @@
+"""Online Gaussian process regression and classification in plain Python."""
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import torch
+from gpytorch.distributions import MultivariateNormal
+from gpytorch.kernels import Kernel
+from gpytorch.likelihoods import Likelihood
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+from torch.distributions import Distribution, Normal
+
+from gpvae import checks, hyperparameters
+from gpvae.inducing import CosS, InducingVariables, LegS
+from gpvae.inference import Training, absorb
+from gpvae.kernels import covariance, variance
+from gpvae.likelihoods import check_targets, is_gaussian, predictive
+from gpvae.linalg import cholesky
+from gpvae.objectives import collapsed_site
+from gpvae.streaming import StreamingPosterior
+
+#: A family is said not to resolve the signal if it cannot follow the frequencies of this share of its variance.
+RESOLVED = 0.9
+
+
+Arrays = ArrayLike | Tensor
+
+
+class ResolutionWarning(UserWarning):
+    """The inducing variables are too few for the kernel's lengthscale over the length of the stream."""
+
+
+class OnlineGP(nn.Module):
+    """A Gaussian process that learns from a stream, batch by batch, at constant cost, and keeps none of the data.
+
+    Args:
+        inducing: A family of inducing variables; several of them, of which the one with the highest bound answers;
+            or `"auto"`, which stands for LegS and CosS.
+        kernel: A gpytorch kernel. Its batch shape `*L` makes as many independent outputs.
+        likelihood: A gpytorch likelihood: Gaussian, Bernoulli, negative binomial or Poisson.
+        num_inducing: Number of inducing variables for `inducing="auto"`.
+        power: 0 for the variational bound; above 0 for power expectation propagation (Gaussian likelihood only).
+    """
+
+    streams: Sequence[StreamingPosterior]  # a ModuleList
+    best: Tensor
+    input_dim: Tensor
+
+    def __init__(
+        self,
+        inducing: InducingVariables | Sequence[InducingVariables] | str,
+        kernel: Kernel,
+        likelihood: Likelihood,
+        num_inducing: int | None = None,
+        power: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if power and not is_gaussian(likelihood):
+            raise ValueError(f"power={power} needs a Gaussian likelihood, got {type(likelihood).__name__}")
+        self.kernel = kernel.double()
+        self.likelihood = likelihood.double()
+        streams = [StreamingPosterior(family, power) for family in _families(inducing, num_inducing)]
+        self.streams = nn.ModuleList(streams)  # type: ignore[assignment]
+        self.register_buffer("best", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("input_dim", torch.zeros((), dtype=torch.int64))
+
+    @property
+    def stream(self) -> StreamingPosterior:
+        """The streaming posterior that answers."""
+        return self.streams[int(self.best)]
+
+    @property
+    def inducing(self) -> InducingVariables:
+        """The family of inducing variables that answers."""
+        return self.stream.inducing
+
+    @torch.no_grad()
+    def bound(self) -> Tensor:
+        """The bound on the log evidence of all data so far, `[*L]`."""
+        return self.stream.site.log_evidence()
+
+    def fit_hyperparameters(
+        self,
+        x: Arrays,
+        y: Arrays,
+        max_exact: int = 2000,
+        shortest: float | None = None,
+        steps: int = 1000,
+        lr: float = 0.01,
+        progress: bool = False,
+    ) -> "OnlineGP":
+        """Fit the hyperparameters of kernel and likelihood to one batch, without absorbing it.
+
+        Gaussian likelihood: an exact GP, or the sparse bound where there are more than `max_exact` points, by L-BFGS
+        from several starts. Other likelihoods: the variational bound, by Adam.
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`.
+            y: Targets `[*L, N]`.
+            max_exact: Most points for an exact GP.
+            shortest: Shortest lengthscale allowed, relative to the extent of the inputs; see `gpvae.hyperparameters`.
+            steps: Steps of Adam.
+            lr: Learning rate of Adam.
+            progress: Show a progress bar for Adam.
+        """
+        x, y = self._checked(x, y)
+        with self._all_or_nothing():
+            if is_gaussian(self.likelihood):
+                sparse = self._sparse_objective(x, y) if len(x) > max_exact else None
+                hyperparameters.fit(self.kernel, self.likelihood, x, y, sparse, shortest)
+            else:
+                trial, how = self._trial(x), Training(steps, lr, hyperparameters=True, progress=progress)
+                absorb(trial, self.kernel, self.likelihood, x, y, how)
+        return self
+
+    def update(
+        self,
+        x: Arrays,
+        y: Arrays,
+        steps: int = 1000,
+        lr: float = 0.01,
+        train_hyperparameters: bool = False,
+        batch_size: int | None = None,
+        progress: bool = False,
+    ) -> "OnlineGP":
+        """Absorb a batch. If anything goes wrong the model stays as it was.
+
+        With a Gaussian likelihood the posterior has a closed form, and gradient steps are only taken where the
+        inducing points or the hyperparameters are trained. With other likelihoods Adam trains q(u).
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`.
+            y: Targets `[*L, N]`.
+            steps: Steps of Adam, where there is something to train.
+            lr: Learning rate of Adam.
+            train_hyperparameters: Train kernel and likelihood too; what the past says stays exact.
+            batch_size: Minibatch size for likelihoods other than Gaussian; all points if not given.
+            progress: Show a progress bar.
+        """
+        x, y = self._checked(x, y)
+        how = Training(steps, lr, train_hyperparameters, batch_size, progress)
+        with self._all_or_nothing():
+            leader = int(self.best)
+            for stream in (self.stream, *(s for i, s in enumerate(self.streams) if i != leader)):
+                stream.begin(self.kernel, x)
+                absorb(stream, self.kernel, self.likelihood, x, y, how)
+                how = replace(how, hyperparameters=False)  # trained once, on the family that leads
+            bounds = [float(stream.site.log_evidence().sum()) for stream in self.streams]
+            self.best.fill_(bounds.index(max(bounds)))
+            self.input_dim.fill_(x.shape[-1])
+        self._warn_unresolved()
+        return self
+
+    def replace_inducing(self, inducing: InducingVariables) -> "OnlineGP":
+        """Go on with another family, or more variables of the same, keeping what has been learnt.
+
+        Args:
+            inducing: The new family, for instance `LegS(300)` after a warning that 150 are too few.
+        """
+        self.stream.replace(self.kernel, inducing)
+        self.streams = nn.ModuleList([self.stream])  # type: ignore[assignment]
+        self.best.zero_()
+        return self
+
+    @torch.no_grad()
+    def latent(self, x: Arrays, joint: bool = False) -> Distribution:
+        """The posterior of f: marginals `[*L, N]`, or their joint distribution.
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`.
+            joint: Give a multivariate normal with the full covariance.
+        """
+        x = self._checked_inputs(x)
+        if not self.stream.started:
+            mean = x.new_zeros(*self.kernel.batch_shape, len(x))
+            return (
+                MultivariateNormal(mean, covariance(self.kernel, x, x))
+                if joint
+                else Normal(mean, variance(self.kernel, x).sqrt())
+            )
+        frame, q = self.stream.posterior(self.kernel)
+        a, prior = frame.features(x)
+        mean, var = q.marginals(a, prior)
+        if not joint:
+            return Normal(mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt())
+        return MultivariateNormal(mean, q.covariance(a, frame.inducing.kff(self.kernel, x)))
+
+    def predict(self, x: Arrays) -> Distribution:
+        """The marginal predictive distribution of y at each input.
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`.
+        """
+        f = self.latent(x)
+        with torch.no_grad():
+            return predictive(self.likelihood, f.mean, f.variance)
+
+    @torch.no_grad()
+    def sample(self, x: Arrays, num_samples: int = 1, seed: int | None = None) -> Tensor:
+        """Draw functions f from the posterior, jointly over the inputs, `[num_samples, *L, N]`.
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`.
+            num_samples: Number of functions.
+            seed: Seed; the global random state if not given.
+        """
+        f = self.latent(x, joint=True)
+        assert isinstance(f, MultivariateNormal)
+        L = cholesky(f.covariance_matrix)
+        rng = None if seed is None else torch.Generator(L.device).manual_seed(seed)
+        z = torch.randn(num_samples, *f.mean.shape, dtype=L.dtype, device=L.device, generator=rng)
+        return f.mean + (L @ z[..., None])[..., 0]
+
+    @torch.no_grad()
+    def reconstruct(self, x: Arrays) -> Normal:
+        """The finite-basis reconstruction f ≈ Σ u_m g_m(x), u ~ q(u) (section 3.2 and appendix C).
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`.
+        """
+        x = self._checked_inputs(x)
+        if not self.stream.started:
+            raise RuntimeError("there is nothing to reconstruct before the first update")
+        frame, q = self.stream.posterior(self.kernel)
+        half = frame.inducing.basis(x) @ frame.L  # g(x)ᵀ L
+        return Normal((half @ q.mean[..., None])[..., 0], (half @ q.root).norm(dim=-1).clamp_min(1e-150))
+
+    def _trial(self, x: Tensor) -> StreamingPosterior:
+        """A stream that begins with x, to try hyperparameters on."""
+        trial = StreamingPosterior(copy.deepcopy(self.inducing))
+        trial.begin(self.kernel, x)
+        return trial
+
+    def _sparse_objective(self, x: Tensor, y: Tensor) -> Callable[[], Tensor]:
+        trial = self._trial(x)
+        return lambda: collapsed_site(trial, self.kernel, self.likelihood.noise, x, y)[1].log_evidence().sum()
+
+    def _checked(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
+        x = self._checked_inputs(x)
+        y = checks.targets(y, x, self.kernel.batch_shape)
+        check_targets(self.likelihood, y)
+        return x, y
+
+    def _checked_inputs(self, x: Arrays) -> Tensor:
+        x = checks.inputs(x, self.stream.h)
+        if self.input_dim > 0 and x.shape[-1] != self.input_dim:
+            raise ValueError(f"x has {x.shape[-1]} input dimension(s), but the stream so far has {int(self.input_dim)}")
+        return x
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        before = {name: value.clone() for name, value in self.state_dict().items()}
+        try:
+            yield
+        except BaseException:
+            self.load_state_dict(before)
+            raise
+
+    def _warn_unresolved(self) -> None:
+        family = self.inducing
+        least = family.num_needed(self.kernel, RESOLVED)
+        if least is None or least <= family.num_inducing:
+            return
+        warnings.warn(
+            f"{family.num_inducing} {type(family).__name__} variables are too few for a stream that is this long "
+            f"against the kernel's lengthscale; about {family.num_needed(self.kernel)} would resolve it",
+            ResolutionWarning,
+            stacklevel=3,
+        )
+
+
+def _families(
+    inducing: InducingVariables | Sequence[InducingVariables] | str, num_inducing: int | None
+) -> list[InducingVariables]:
+    if isinstance(inducing, InducingVariables):
+        return [inducing]
+    if inducing == "auto":
+        if num_inducing is None:
+            raise ValueError('inducing="auto" needs num_inducing, the number of variables for LegS and CosS')
+        return [LegS(num_inducing), CosS(num_inducing)]
+    if isinstance(inducing, str):
+        raise ValueError(f'inducing is a family such as gpvae.inducing.LegS(150), or "auto"; got {inducing!r}')
+    return list(inducing)
