@@ -18,8 +18,8 @@ from gpvae.linalg import cholesky, log_det, solve_lower
 
 #: Lengthscales, relative to the extent of the inputs, from which the search starts.
 STARTS = (0.03, 0.1, 0.3, 1.0)
-#: Points of the subset on which the starts compete.
-NUM_SCREENING = 300
+#: Points of the subset on which the starts compete, and iterations that each of them gets there.
+NUM_SCREENING, SCREENING_ITERATIONS = 300, 40
 #: Shortest lengthscale for inputs of several dimensions, relative to their extent: few variables cannot follow less.
 SHORTEST = 0.1
 #: Weak log-normal prior on the noise, relative to the power of the targets: its median, and its spread in logarithms.
@@ -99,7 +99,7 @@ def fit(
         objective: Log evidence to maximise in the end; the exact one if not given.
         shortest: Shortest lengthscale, relative to the extent of the inputs; half the mean spacing of inputs of one
             dimension and `SHORTEST` for several if not given.
-        max_iterations: Of L-BFGS, per start.
+        max_iterations: Of L-BFGS, from the best start.
     """
     power = float((y**2).mean().clamp_min(1e-300))
 
@@ -117,14 +117,13 @@ def fit(
     best, best_value = None, -math.inf
     for start in _starts(hyperparameters, kernel, likelihood, x, power):
         _set(hyperparameters, start)
-        value = _ascend(hyperparameters, screening, max_iterations)
+        value = _ascend(hyperparameters, screening, SCREENING_ITERATIONS)
         if value > best_value:
             best, best_value = [h.parameter.detach().clone() for h in hyperparameters], value
     if best is None:
         raise FloatingPointError("no start gave a finite log evidence; scale inputs and targets to moderate values")
     _set(hyperparameters, best)
-    if objective is not None or len(x) > len(some):
-        _ascend(hyperparameters, per_point(objective or exact(x, y), len(x)), max_iterations)
+    _ascend(hyperparameters, per_point(objective or exact(x, y), len(x)), max_iterations)
     ends = [message for h in hyperparameters if (message := h.ends_on())]
     if ends:
         warnings.warn(

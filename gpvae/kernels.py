@@ -17,6 +17,11 @@ def variance(kernel: Kernel, x: Tensor) -> Tensor:
     return kernel(x, diag=True)
 
 
+def hyperparameters(kernel: Kernel) -> Tensor:
+    """All parameters of a kernel in one vector, by which to tell whether it has changed."""
+    return torch.cat([p.reshape(-1) for p in kernel.parameters()] or [torch.zeros(0)])
+
+
 class UnsupportedKernelError(TypeError):
     """A family of inducing variables cannot serve this kernel."""
 

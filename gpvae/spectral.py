@@ -1,5 +1,6 @@
 """Random Fourier features of stationary kernels: k(x, x') ≈ Σ_r a_r cos ω_r·(x - x') (paper, section 3.2)."""
 
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -64,12 +65,13 @@ def features(omega: Tensor, x: Tensor) -> Tensor:
 
 def bandwidth(kernel: Kernel, tail: float) -> float:
     """Angular frequency beyond which each component of a kernel over time holds less than `tail` of its variance."""
-    widest = 0.0
-    for part in components(kernel):
-        nu = part.smoothness
-        quantile = stats.norm.isf(tail / 2) if np.isinf(nu) else stats.t.isf(tail / 2, df=2 * nu)
-        widest = max(widest, float(quantile / part.lengthscale.detach().min()))
-    return widest
+    return max(_quantile(part.smoothness, tail) / float(part.lengthscale.detach().min()) for part in components(kernel))
+
+
+@lru_cache
+def _quantile(nu: float, tail: float) -> float:
+    """|ω| that a share `tail` of the spectrum exceeds at unit lengthscale."""
+    return float(stats.norm.isf(tail / 2) if np.isinf(nu) else stats.t.isf(tail / 2, df=2 * nu))
 
 
 def _shares(num: int, parts: list[Component]) -> list[int]:

@@ -8,7 +8,7 @@ from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.inducing import Functionals, InducingVariables
-from gpvae.kernels import variance
+from gpvae.kernels import hyperparameters, variance
 from gpvae.linalg import cholesky, solve_lower
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
@@ -54,6 +54,7 @@ class StreamingPosterior(Resizable):
     h: Tensor
     G: Tensor
     L: Tensor
+    hyperparameters: Tensor
 
     def __init__(self, inducing: InducingVariables, power: float = 0.0) -> None:
         super().__init__()
@@ -62,7 +63,7 @@ class StreamingPosterior(Resizable):
         self.inducing = inducing
         self.past = copy.deepcopy(inducing).requires_grad_(False)
         self.power = power
-        for name, shape in (("c", ()), ("h", (0,)), ("G", (0, 0)), ("L", (0, 0))):
+        for name, shape in (("c", ()), ("h", (0,)), ("G", (0, 0)), ("L", (0, 0)), ("hyperparameters", (0,))):
             self.register_buffer(name, torch.zeros(shape, dtype=torch.float64))
 
     @property
@@ -90,13 +91,18 @@ class StreamingPosterior(Resizable):
             return frame, Site.zero(frame.L)
         kuv = self.inducing.kuv(kernel, self.past)
         C = solve_lower(frame.L, solve_lower(self.L, kuv.mT).mT)
-        T = solve_lower(self.L, cholesky(self.past.kuu(kernel)))
-        return frame, self.site.transport(C, T @ T.mT - C.mT @ C, self.power)
+        if self._unchanged(kernel):
+            prior = torch.eye(C.shape[-1], dtype=C.dtype, device=C.device)
+        else:
+            T = solve_lower(self.L, cholesky(self.past.kuu(kernel)))
+            prior = T @ T.mT
+        return frame, self.site.transport(C, prior - C.mT @ C, self.power)
 
     def end(self, frame: Frame, site: Site) -> None:
         """Consolidate a task: its frame and site become the past."""
-        for name, value in (("c", site.c), ("h", site.h), ("G", site.G), ("L", frame.L)):
-            assign(getattr(self, name), value)
+        for buffer, value in ((self.c, site.c), (self.h, site.h), (self.G, site.G), (self.L, frame.L)):
+            assign(buffer, value)
+        assign(self.hyperparameters, hyperparameters(frame.kernel))
         self.past.load_state_dict(self.inducing.state_dict())
 
     def replace(self, kernel: Kernel, inducing: InducingVariables) -> None:
@@ -122,9 +128,13 @@ class StreamingPosterior(Resizable):
 
     def posterior(self, kernel: Kernel) -> tuple[Frame, Posterior]:
         """q(v) of the consolidated past, under the kernel as it is now."""
+        if self._unchanged(kernel):
+            return Frame(self.past, kernel, self.L), Posterior.from_site(self.site)
         frame = Frame.of(self.past, kernel)
-        site = self.site
-        if not torch.equal(frame.L, self.L):  # the same u, whitened by another factor
-            C = solve_lower(self.L, frame.L).mT
-            site = site.transport(C, torch.zeros_like(C))
-        return frame, Posterior.from_site(site)
+        C = solve_lower(self.L, frame.L).mT  # the same u, whitened by another factor
+        return frame, Posterior.from_site(self.site.transport(C, torch.zeros_like(C)))
+
+    def _unchanged(self, kernel: Kernel) -> bool:
+        """Whether the kernel is as it was when the past was consolidated, and is not being trained."""
+        now = hyperparameters(kernel)
+        return not (now.requires_grad and torch.is_grad_enabled()) and torch.equal(now, self.hyperparameters)

@@ -7,6 +7,9 @@ from torch import Tensor
 from gpvae.inducing.points import Points
 from gpvae.kernels import covariance, variance
 
+#: Up to so many candidates their covariance is computed at once, else row by row.
+MOST_CANDIDATES = 4096
+
 
 def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) -> Tensor:
     """Pick points one by one, each where the variance given those before it is largest.
@@ -24,7 +27,10 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
     """
     prior = variance(kernel, candidates)
     left = prior.clone()
-    rows = prior.new_zeros(num, *prior.shape)
+    small = candidates.shape[-2] <= MOST_CANDIDATES
+    K = covariance(kernel, candidates, candidates) if small else None
+    rows = prior.new_zeros(*prior.shape[:-1], num, prior.shape[-1])  # of the Cholesky factor [*L, num, N]
+    floor = torch.finfo(prior.dtype).eps * prior.amax(-1, keepdim=True)
     picked = []
     for i in range(num):
         score = left / prior
@@ -32,13 +38,11 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
             score = score.flatten(0, -2).sum(0)
         pivot = score.argmax(-1, keepdim=True)  # [1] or [*L, 1]
         picked.append(pivot)
+        row = covariance(kernel, _take(candidates, pivot), candidates) if K is None else _take(K, pivot)
+        row = (row - _take(rows[..., :i, :].mT, pivot) @ rows[..., :i, :])[..., 0, :]
         at = pivot.expand(*left.shape[:-1], 1)
-        row = covariance(kernel, _take(candidates, pivot), candidates)[..., 0, :]
-        factors = rows[:i].gather(-1, at.expand(i, *at.shape))
-        row = row - (factors * rows[:i]).sum(0)
-        row = row / left.gather(-1, at).clamp_min(torch.finfo(row.dtype).eps * prior.max()).sqrt()
-        rows[i] = row
-        left = (left - row**2).clamp_min(0)
+        rows[..., i, :] = row / torch.maximum(left.gather(-1, at), floor).sqrt()
+        left = (left - rows[..., i, :] ** 2).clamp_min(0)
         left.scatter_(-1, at, -1.0)  # never twice, even when nothing is left to explain
     return torch.cat(picked, -1)
 
