@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 PYTEST := OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-fast lint types check
+.PHONY: help setup example test test-fast lint types check
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
 	.venv/bin/python -m pip install -c constraints.txt -e ".[dev]"
 	touch $@
+
+example: $(STAMP)  ## learn a stream of ten tasks, print a table and draw docs/stream.png
+	.venv/bin/python examples/stream.py
 
 test: $(STAMP)  ## run every test
 	$(PYTEST)

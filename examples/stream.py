@@ -1,0 +1,94 @@
+"""Ten tasks, one after the other, learnt by optimised inducing points and by a HiPPO memory.
+
+Run by `make example`; prints the test NLPD of every task at the end of the stream and draws docs/stream.png.
+"""
+
+import argparse
+from pathlib import Path
+
+import gpytorch
+import matplotlib as mpl
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+
+import gpvae
+
+mpl.use("Agg")
+torch.set_num_threads(1)  # matrices this small gain nothing from more
+import matplotlib.pyplot as plt
+
+NUM_TASKS, POINTS_PER_TASK, NUM_INDUCING, NOISE = 10, 50, 70, 0.2
+
+
+def signal(x: Tensor) -> Tensor:
+    """Two waves whose mixture drifts."""
+    return torch.sin(11.3 * x) * torch.cos(1.1 * x) + 0.6 * torch.sin(5.7 * x + 1)
+
+
+def draw_data(num: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Noisy observations at random times between 0 and 10, in order."""
+    rng = torch.Generator().manual_seed(seed)
+    x = 10 * torch.rand(num, generator=rng, dtype=torch.float64).sort().values
+    return x, signal(x) + NOISE * torch.randn(num, generator=rng, dtype=torch.float64)
+
+
+def learn(inducing: gpvae.inducing.InducingVariables, batches: list[tuple[Tensor, Tensor]]) -> gpvae.OnlineGP:
+    """A model that has seen every batch once."""
+    gp = gpvae.OnlineGP(
+        inducing,
+        gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel()),
+        gpytorch.likelihoods.GaussianLikelihood(),
+    )
+    gp.fit_hyperparameters(*batches[0])
+    for x, y in batches:
+        gp.update(x, y, steps=300, progress=True)
+    return gp
+
+
+def main(figure: Path) -> None:
+    """Run the example."""
+    x, y = draw_data(NUM_TASKS * POINTS_PER_TASK, seed=0)
+    batches = list(zip(x.split(POINTS_PER_TASK), y.split(POINTS_PER_TASK), strict=True))
+    x_test, y_test = draw_data(1000, seed=1)
+    edges = torch.stack([batch[0][0] for batch in batches[1:]])
+    models = {
+        f"OSGPR: {NUM_INDUCING} optimised points": learn(gpvae.inducing.Points(NUM_INDUCING), batches),
+        f"OHSGPR: {NUM_INDUCING} HiPPO projections": learn(gpvae.inducing.LegS(NUM_INDUCING), batches),
+    }
+
+    table = Table(title="NLPD on held-out points of each task, after the last task (lower is better)")
+    table.add_column("method")
+    for task in range(NUM_TASKS):
+        table.add_column(str(task + 1), justify="right")
+    task_of = torch.bucketize(x_test, edges, right=True)
+    for name, gp in models.items():
+        nlpd = -gp.predict(x_test).log_prob(y_test)
+        table.add_row(name, *(f"{nlpd[task_of == task].mean():.2f}" for task in range(NUM_TASKS)))
+    Console(width=120).print(table)
+
+    grid = torch.linspace(0, 10, 1000, dtype=torch.float64)
+    fig, axes = plt.subplots(len(models), 1, figsize=(10, 4.6), sharex=True, sharey=True, layout="constrained")
+    for ax, (name, gp) in zip(axes, models.items(), strict=True):
+        y_dist = gp.predict(grid)
+        ax.fill_between(
+            grid, y_dist.mean - 2 * y_dist.stddev, y_dist.mean + 2 * y_dist.stddev, color="tab:blue", alpha=0.2, lw=0
+        )
+        ax.plot(grid, y_dist.mean, color="tab:blue", lw=1.5)
+        ax.plot(x, y, ".", color="black", ms=2.5)
+        for edge in edges:
+            ax.axvline(edge, color="grey", lw=0.5, ls=":")
+        ax.set_title(name, loc="left", fontsize=10)
+        ax.set_ylim(-3, 3)
+    axes[-1].set_xlabel("time; the dotted lines divide the tasks")
+    axes[-1].set_xlim(0, 10)
+    figure.parent.mkdir(parents=True, exist_ok=True)
+    fig.savefig(figure, dpi=110)
+    print(f"picture: {figure}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--figure", type=Path, default=Path("docs/stream.png"), help="where to draw the picture")
+    main(parser.parse_args().figure)
