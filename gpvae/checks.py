@@ -1,5 +1,6 @@
 """Inputs as people hand them in: turned into tensors, or refused with a sentence that helps."""
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
@@ -13,7 +14,7 @@ def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x") -> Tensor:
         like: A tensor whose device and dtype the result takes.
         name: What to call them in errors.
     """
-    x = torch.as_tensor(x).to(like)
+    x = _tensor(x, name).to(like)
     if x.ndim == 1:
         x = x[:, None]
     if x.ndim != 2:
@@ -33,7 +34,7 @@ def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str
         batch_shape: `*L` of the kernel.
         name: What to call them in errors.
     """
-    y = torch.as_tensor(y).to(x)
+    y = _tensor(y, name).to(x)
     if not batch_shape and y.ndim == 2 and y.shape[-1] == 1:
         y = y[:, 0]
     expected = (*batch_shape, len(x))
@@ -41,6 +42,17 @@ def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str
         raise ValueError(f"{name} has shape {tuple(y.shape)}, expected {expected} to match x of shape {tuple(x.shape)}")
     _finite(y, name)
     return y
+
+
+def _tensor(values: ArrayLike | Tensor, name: str) -> Tensor:
+    if isinstance(values, Tensor):
+        return values
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(
+            f"{name} holds values of type {array.dtype}, expected numbers; turn dates into hours or days since a start"
+        )
+    return torch.as_tensor(array)
 
 
 def _finite(values: Tensor, name: str) -> None:

@@ -112,6 +112,8 @@ def fit(
     if shortest is None:
         shortest = 0.5 / len(x) if x.shape[-1] == 1 else SHORTEST
     hyperparameters = list(_bounded(kernel, likelihood, x, power, shortest))
+    if not hyperparameters:
+        return
     some = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))[:NUM_SCREENING].to(x.device)
     screening = per_point(exact(x[some], y[..., some]), len(some))
     best, best_value = None, -math.inf

@@ -11,6 +11,7 @@ from rich.progress import track
 from torch import Tensor, nn
 
 from gpvae.likelihoods import is_gaussian
+from gpvae.natural import natural_posterior
 from gpvae.objectives import collapsed_site, expected_log_likelihood, online_elbo
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.streaming import StreamingPosterior
@@ -20,19 +21,26 @@ from gpvae.streaming import StreamingPosterior
 class Training:
     """How to train what has no closed form.
 
+    q(u) alone is trained by natural gradients, unless anything here asks for Adam.
+
     Attributes:
-        steps: Steps of Adam.
-        lr: Learning rate of Adam.
+        steps: Steps of Adam, 1,000 if not given.
+        lr: Learning rate of Adam, 0.01 if not given.
         hyperparameters: Train kernel and likelihood too.
         batch_size: Minibatch size for likelihoods other than Gaussian; all points if not given.
         progress: Show a progress bar.
     """
 
-    steps: int = 1000
-    lr: float = 0.01
+    steps: int | None = None
+    lr: float | None = None
     hyperparameters: bool = False
     batch_size: int | None = None
     progress: bool = False
+
+    @property
+    def asks_for_adam(self) -> bool:
+        """Whether steps, learning rate or minibatches are spelt out."""
+        return not (self.steps is None and self.lr is None and self.batch_size is None)
 
 
 def absorb(
@@ -89,10 +97,16 @@ def _absorb_free_form(
     how: Training,
     trained: list[nn.Parameter],
 ) -> None:
-    """Train q(v), starting from what the past says. What does not depend on trained parameters is computed once."""
+    """Train q(v), starting from what the past says: by natural gradients where nothing else is trained, or by Adam.
+
+    What does not depend on trained parameters is computed once.
+    """
     with torch.no_grad():
         frame, past = stream.task(kernel)
         features = frame.features(x)
+        if not trained and not how.asks_for_adam:
+            posterior, bound = natural_posterior(past, likelihood, *features, y)
+            return stream.end(frame, posterior.to_site(bound))
     q = FreeForm(Posterior.from_site(past))
     batches = _batches(len(x), how.batch_size, x.device)
 
@@ -123,13 +137,14 @@ def maximise(objective: Callable[[], Tensor], parameters: Iterable[nn.Parameter]
     Raises:
         FloatingPointError: The objective is no longer finite.
     """
-    optimizer = torch.optim.Adam(list(parameters), lr=how.lr)
-    for step in track(range(how.steps), description="updating", disable=not how.progress, transient=True):
+    steps, lr = 1000 if how.steps is None else how.steps, 0.01 if how.lr is None else how.lr
+    optimizer = torch.optim.Adam(list(parameters), lr=lr)
+    for step in track(range(steps), description="updating", disable=not how.progress, transient=True):
         optimizer.zero_grad()
         loss = -objective()
         if not bool(torch.isfinite(loss)):
             raise FloatingPointError(
-                f"the bound became {-loss.item()} at step {step} of {how.steps}; lower lr (now {how.lr:g}), "
+                f"the bound became {-loss.item()} at step {step} of {steps}; lower lr (now {lr:g}), "
                 "or scale inputs and targets to moderate values"
             )
         loss.backward()

@@ -20,7 +20,7 @@ from gpvae.inference import Training, absorb
 from gpvae.kernels import covariance, variance
 from gpvae.likelihoods import check_targets, is_gaussian, predictive
 from gpvae.linalg import cholesky
-from gpvae.objectives import collapsed_site
+from gpvae.objectives import CHUNK, collapsed_site
 from gpvae.streaming import StreamingPosterior
 
 #: A family is said not to resolve the signal if it cannot follow the frequencies of this share of its variance.
@@ -40,7 +40,7 @@ class OnlineGP(nn.Module):
     Args:
         inducing: A family of inducing variables; several of them, of which the one with the highest bound answers;
             or `"auto"`, which stands for LegS and CosS.
-        kernel: A gpytorch kernel. Its batch shape `*L` makes as many independent outputs.
+        kernel: A gpytorch kernel, turned to double precision. Its batch shape `*L` makes as many independent outputs.
         likelihood: A gpytorch likelihood: Gaussian, Bernoulli, negative binomial or Poisson.
         num_inducing: Number of inducing variables for `inducing="auto"`.
         power: 0 for the variational bound; above 0 for power expectation propagation (Gaussian likelihood only).
@@ -89,8 +89,8 @@ class OnlineGP(nn.Module):
         y: Arrays,
         max_exact: int = 2000,
         shortest: float | None = None,
-        steps: int = 1000,
-        lr: float = 0.01,
+        steps: int | None = None,
+        lr: float | None = None,
         progress: bool = False,
     ) -> "OnlineGP":
         """Fit the hyperparameters of kernel and likelihood to one batch, without absorbing it.
@@ -103,8 +103,8 @@ class OnlineGP(nn.Module):
             y: Targets `[*L, N]`.
             max_exact: Most points for an exact GP.
             shortest: Shortest lengthscale allowed, relative to the extent of the inputs; see `gpvae.hyperparameters`.
-            steps: Steps of Adam.
-            lr: Learning rate of Adam.
+            steps: Steps of Adam, 1,000 if not given.
+            lr: Learning rate of Adam, 0.01 if not given.
             progress: Show a progress bar for Adam.
         """
         x, y = self._checked(x, y)
@@ -121,8 +121,8 @@ class OnlineGP(nn.Module):
         self,
         x: Arrays,
         y: Arrays,
-        steps: int = 1000,
-        lr: float = 0.01,
+        steps: int | None = None,
+        lr: float | None = None,
         train_hyperparameters: bool = False,
         batch_size: int | None = None,
         progress: bool = False,
@@ -130,13 +130,14 @@ class OnlineGP(nn.Module):
         """Absorb a batch. If anything goes wrong the model stays as it was.
 
         With a Gaussian likelihood the posterior has a closed form, and gradient steps are only taken where the
-        inducing points or the hyperparameters are trained. With other likelihoods Adam trains q(u).
+        inducing points or the hyperparameters are trained. With other likelihoods natural gradients find q(u) in a
+        few dozen steps; Adam does where `steps`, `lr` or `batch_size` are given or anything else is trained too.
 
         Args:
             x: Inputs `[N]` or `[N, D]`.
             y: Targets `[*L, N]`.
-            steps: Steps of Adam, where there is something to train.
-            lr: Learning rate of Adam.
+            steps: Steps of Adam, where there is something to train; 1,000 if not given.
+            lr: Learning rate of Adam, 0.01 if not given.
             train_hyperparameters: Train kernel and likelihood too; what the past says stays exact.
             batch_size: Minibatch size for likelihoods other than Gaussian; all points if not given.
             progress: Show a progress bar.
@@ -183,11 +184,13 @@ class OnlineGP(nn.Module):
                 else Normal(mean, variance(self.kernel, x).sqrt())
             )
         frame, q = self.stream.posterior(self.kernel)
-        a, prior = frame.features(x)
-        mean, var = q.marginals(a, prior)
-        if not joint:
-            return Normal(mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt())
-        return MultivariateNormal(mean, q.covariance(a, frame.inducing.kff(self.kernel, x)))
+        if joint:
+            a, prior = frame.features(x)
+            mean, _ = q.marginals(a, prior)
+            return MultivariateNormal(mean, q.covariance(a, frame.inducing.kff(self.kernel, x)))
+        parts = [q.marginals(*frame.features(part)) for part in x.split(CHUNK)]
+        mean, var = (torch.cat(values, -1) for values in zip(*parts, strict=True))
+        return Normal(mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt())
 
     def predict(self, x: Arrays) -> Distribution:
         """The marginal predictive distribution of y at each input.

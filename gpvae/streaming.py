@@ -112,6 +112,7 @@ class StreamingPosterior(Resizable):
             kernel: The kernel.
             inducing: The new family; unless it has seen inputs of its own it takes the landmarks of the present one.
         """
+        inducing = inducing.to(self.h)
         if self.started and not inducing.started:
             if not isinstance(self.inducing, Functionals):
                 raise TypeError(
@@ -119,9 +120,13 @@ class StreamingPosterior(Resizable):
                     "only families of function values (points, HiPPO over time) can be replaced"
                 )
             inducing.advance(kernel, self.inducing.landmarks)
-        self.inducing = inducing.to(self.h.device)
-        with torch.no_grad():
-            frame, site = self.task(kernel) if self.started else (None, None)
+        present, self.inducing = self.inducing, inducing
+        try:
+            with torch.no_grad():
+                frame, site = self.task(kernel) if self.started else (None, None)
+        except BaseException:
+            self.inducing = present
+            raise
         self.past = copy.deepcopy(inducing).requires_grad_(False)
         if frame is not None and site is not None:
             self.end(frame, site)
