@@ -19,8 +19,10 @@ def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x") -> Tensor:
         x = x[:, None]
     if x.ndim != 2:
         raise ValueError(f"{name} is [N] or [N, D], got shape {tuple(x.shape)}")
-    if len(x) == 0:
-        raise ValueError(f"{name} is empty; a batch needs at least one point")
+    if x.numel() == 0:
+        raise ValueError(
+            f"{name} of shape {tuple(x.shape)} is empty; a batch needs at least one point of one dimension"
+        )
     _finite(x, name)
     return x
 
@@ -47,12 +49,12 @@ def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str
 def _tensor(values: ArrayLike | Tensor, name: str) -> Tensor:
     if isinstance(values, Tensor):
         return values
-    array = np.asarray(values)
+    array = np.array(values)  # a copy: neither read-only nor reversed
     if array.dtype.kind not in "fiub":
         raise TypeError(
             f"{name} holds values of type {array.dtype}, expected numbers; turn dates into hours or days since a start"
         )
-    return torch.as_tensor(array)
+    return torch.from_numpy(array)
 
 
 def _finite(values: Tensor, name: str) -> None:

@@ -37,6 +37,14 @@ class Training:
     batch_size: int | None = None
     progress: bool = False
 
+    def __post_init__(self) -> None:
+        for name, least in (("steps", 0), ("batch_size", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"{name} is at least {least}, got {value}")
+        if self.lr is not None and not self.lr > 0:
+            raise ValueError(f"lr is above zero, got {self.lr}")
+
     @property
     def asks_for_adam(self) -> bool:
         """Whether steps, learning rate or minibatches are spelt out."""
@@ -64,7 +72,7 @@ def absorb(
             _absorb_conjugate(stream, kernel, likelihood, x, y, how, trained)
         else:
             _absorb_free_form(stream, kernel, likelihood, x, y, how, trained)
-    if not bool(torch.isfinite(stream.h).all() & torch.isfinite(stream.G).all()):
+    if not all(bool(torch.isfinite(buffer).all()) for buffer in (stream.c, stream.h, stream.G)):
         raise FloatingPointError("the update gave values that are not finite; scale inputs and targets")
 
 
@@ -78,12 +86,9 @@ def _absorb_conjugate(
     trained: list[nn.Parameter],
 ) -> None:
     """The closed form, after training points and hyperparameters on the collapsed bound."""
-
-    def objective() -> Tensor:
-        return collapsed_site(stream, kernel, likelihood.noise, x, y)[1].log_evidence().sum() / y.numel()
-
     if trained:
-        maximise(objective, trained, how)
+        bound = best_bound(stream, kernel, likelihood, x, y)
+        maximise(lambda: bound() / y.numel(), trained, how)
     with torch.no_grad():
         stream.end(*collapsed_site(stream, kernel, likelihood.noise, x, y))
 
@@ -126,29 +131,58 @@ def _absorb_free_form(
         stream.end(frame, q().to_site(elbo(slice(None))))
 
 
-def maximise(objective: Callable[[], Tensor], parameters: Iterable[nn.Parameter], how: Training) -> None:
-    """Maximise an objective with Adam.
+def best_bound(
+    stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor
+) -> Callable[[], Tensor]:
+    """The bound of a task that has begun, with q(u) at its optimum, as a function of the hyperparameters.
+
+    Where the likelihood is not Gaussian the optimum is found by natural gradients. The bound does not change to first
+    order with q there, so its gradient is the one with q held fixed.
+    """
+
+    def conjugate() -> Tensor:
+        return collapsed_site(stream, kernel, likelihood.noise, x, y)[1].log_evidence().sum()
+
+    def free_form() -> Tensor:
+        frame, past = stream.task(kernel)
+        a, prior = frame.features(x)
+        with torch.no_grad():
+            q, _ = natural_posterior(past, likelihood, a, prior, y)
+        return online_elbo(q, past, expected_log_likelihood(q, likelihood, a, prior, y, len(x))).sum()
+
+    return conjugate if is_gaussian(likelihood) else free_form
+
+
+def maximise(objective: Callable[[], Tensor], parameters: list[nn.Parameter], how: Training) -> None:
+    """Maximise an objective with Adam, and end on the best that was seen.
 
     Args:
         objective: A scalar, evaluated anew at each step.
         parameters: What to train.
-        how: Steps, learning rate and whether to show progress.
+        how: Steps, learning rate and whether to show progress. With minibatches the objective is too noisy to tell
+            the best, and the last stands.
 
     Raises:
         FloatingPointError: The objective is no longer finite.
     """
     steps, lr = 1000 if how.steps is None else how.steps, 0.01 if how.lr is None else how.lr
-    optimizer = torch.optim.Adam(list(parameters), lr=lr)
-    for step in track(range(steps), description="updating", disable=not how.progress, transient=True):
+    optimizer = torch.optim.Adam(parameters, lr=lr)
+    best, best_value = [p.detach().clone() for p in parameters], -torch.inf
+    for step in track(range(steps + 1), description="updating", disable=not how.progress, transient=True):
         optimizer.zero_grad()
-        loss = -objective()
-        if not bool(torch.isfinite(loss)):
+        value = objective()
+        if not bool(torch.isfinite(value)):
             raise FloatingPointError(
-                f"the bound became {-loss.item()} at step {step} of {steps}; lower lr (now {lr:g}), "
+                f"the bound became {value.item()} at step {step} of {steps}; lower lr (now {lr:g}), "
                 "or scale inputs and targets to moderate values"
             )
-        loss.backward()
-        optimizer.step()
+        if how.batch_size is not None or value.item() > best_value:
+            best, best_value = [p.detach().clone() for p in parameters], value.item()
+        if step < steps:
+            (-value).backward()
+            optimizer.step()
+    for parameter, kept in zip(parameters, best, strict=True):
+        parameter.data = kept
 
 
 @contextmanager

@@ -11,13 +11,32 @@ from gpytorch.likelihoods import (
     Likelihood,
     NegativeBinomialLikelihood,
     PoissonLikelihood,
+    _OneDimensionalLikelihood,
 )
 from linear_operator.operators import DiagLinearOperator
 from torch import Tensor
 from torch.distributions import Categorical, Distribution, MixtureSameFamily, Normal
 
+from gpvae import counts
+
+COUNTS = (NegativeBinomialLikelihood, PoissonLikelihood)
 #: Gauss-Hermite nodes for predictive marginals without a closed form.
 NUM_NODES = 64
+
+
+def check_likelihood(likelihood: Likelihood) -> None:
+    """Raise unless the likelihood is one of a single function value at each input."""
+    if not isinstance(likelihood, GaussianLikelihood | _OneDimensionalLikelihood):
+        raise TypeError(
+            f"{type(likelihood).__name__} is not supported; use gpytorch's GaussianLikelihood, BernoulliLikelihood, "
+            "PoissonLikelihood or NegativeBinomialLikelihood"
+        )
+
+
+def scale_of_function(likelihood: Likelihood, y: Tensor) -> float:
+    """Mean square that f has, roughly, to make such targets; 1 where the targets do not tell."""
+    power = float((y**2).mean())
+    return power if power > 0 and isinstance(likelihood, (GaussianLikelihood, *COUNTS)) else 1.0
 
 
 def is_gaussian(likelihood: Likelihood) -> bool:
@@ -33,7 +52,7 @@ def check_targets(likelihood: Likelihood, y: Tensor) -> None:
     """
     if isinstance(likelihood, BernoulliLikelihood):
         wrong, expected = (y != 0) & (y != 1), "labels 0 or 1"
-    elif isinstance(likelihood, NegativeBinomialLikelihood | PoissonLikelihood):
+    elif isinstance(likelihood, COUNTS):
         wrong, expected = (y < 0) | (y != y.round()), "counts 0, 1, 2, ..."
     else:
         return
@@ -44,8 +63,10 @@ def check_targets(likelihood: Likelihood, y: Tensor) -> None:
 
 def expected_log_prob(likelihood: Likelihood, y: Tensor, mean: Tensor, var: Tensor) -> Tensor:
     """E log p(y | f) for f ~ N(mean, var), `[..., N]`."""
-    value: Tensor = likelihood.expected_log_prob(y, MultivariateNormal(mean, DiagLinearOperator(var)))
-    return value
+    f = MultivariateNormal(mean, DiagLinearOperator(var))
+    if isinstance(likelihood, COUNTS):
+        return likelihood.quadrature(lambda samples: counts.log_prob(likelihood, y, samples), f)
+    return likelihood.expected_log_prob(y, f)
 
 
 def predictive(likelihood: Likelihood, mean: Tensor, var: Tensor) -> Distribution:
@@ -56,8 +77,7 @@ def predictive(likelihood: Likelihood, mean: Tensor, var: Tensor) -> Distributio
     if isinstance(likelihood, GaussianLikelihood):
         return Normal(mean, (var + likelihood.noise).sqrt())
     if isinstance(likelihood, BernoulliLikelihood):
-        marginal: Distribution = likelihood.marginal(MultivariateNormal(mean, DiagLinearOperator(var)))
-        return marginal
+        return likelihood.marginal(MultivariateNormal(mean, DiagLinearOperator(var)))
     nodes, weights = np.polynomial.hermite.hermgauss(NUM_NODES)
     z = torch.as_tensor(nodes * math.sqrt(2), dtype=mean.dtype, device=mean.device)
     log_weights = torch.as_tensor(np.log(weights), dtype=mean.dtype, device=mean.device)

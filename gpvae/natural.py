@@ -22,7 +22,7 @@ def natural_posterior(
     prior: Tensor,
     y: Tensor,
     steps: int = 1000,
-    lr: float = 0.5,
+    lr: float = 1.0,
     tolerance: float = 1e-9,
 ) -> tuple[Posterior, Tensor]:
     """The q(v) that maximises the online bound, and the bound, `[*L]`.
@@ -34,7 +34,7 @@ def natural_posterior(
         prior: Prior variances of f there, `[*L, N]`.
         y: Targets, `[*L, N]`.
         steps: Most steps to take.
-        lr: Step size, up to 1.
+        lr: Step size, up to 1; halved where a step would lower the bound.
         tolerance: Stop when a step of size 1 would change the bound by less than this share.
     """
     if not 0 < lr <= 1:
@@ -42,19 +42,28 @@ def natural_posterior(
     precision, natural_mean = torch.zeros_like(y), torch.zeros_like(y)
     q = Posterior.from_site(past)
     bound = _bound(q, past, likelihood, a, prior, y)
+    step = lr
     for _ in range(steps):
         mean, var = (value.detach().requires_grad_() for value in q.marginals(a, prior))
         with torch.enable_grad():
             expected = expected_log_prob(likelihood, y, mean, var).sum()
             by_mean, by_var = torch.autograd.grad(expected, (mean, var))
-        new_precision = (-2 * by_var).clamp_min(0)
-        precision = (1 - lr) * precision + lr * new_precision
-        natural_mean = (1 - lr) * natural_mean + lr * (by_mean + new_precision * mean.detach())
-        scaled = a * precision[..., None, :]
-        q = Posterior.from_site(Site(past.c, past.h + (a @ natural_mean[..., None])[..., 0], past.G + scaled @ a.mT))
-        previous, bound = bound, _bound(q, past, likelihood, a, prior, y)
-        if bool(((bound - previous).abs() <= lr * tolerance * bound.abs()).all()):
+        target = (-2 * by_var).clamp_min(0)
+        new_precision = torch.lerp(precision, target, step)
+        new_mean = torch.lerp(natural_mean, by_mean + target * mean.detach(), step)
+        h = past.h + (a @ new_mean[..., None])[..., 0]
+        proposed = Posterior.from_site(Site(past.c, h, past.G + (a * new_precision[..., None, :]) @ a.mT))
+        new_bound = _bound(proposed, past, likelihood, a, prior, y)
+        gain = float((new_bound - bound).sum() / bound.abs().sum())
+        if not gain > -tolerance:  # too far, or not a number
+            step /= 2
+            if step < 1e-6:
+                break
+            continue
+        precision, natural_mean, q, bound = new_precision, new_mean, proposed, new_bound
+        if abs(gain) <= step * tolerance:
             break
+        step = min(2 * step, lr)
     return q, bound
 
 

@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -10,17 +10,18 @@ import torch
 from gpytorch.distributions import MultivariateNormal
 from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import Likelihood
+from linear_operator import to_linear_operator
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
 from gpvae import checks, hyperparameters
 from gpvae.inducing import CosS, InducingVariables, LegS
-from gpvae.inference import Training, absorb
+from gpvae.inference import Training, absorb, best_bound
 from gpvae.kernels import covariance, variance
-from gpvae.likelihoods import check_targets, is_gaussian, predictive
+from gpvae.likelihoods import check_likelihood, check_targets, is_gaussian, predictive
 from gpvae.linalg import cholesky
-from gpvae.objectives import CHUNK, collapsed_site
+from gpvae.objectives import CHUNK
 from gpvae.streaming import StreamingPosterior
 
 #: A family is said not to resolve the signal if it cannot follow the frequencies of this share of its variance.
@@ -59,6 +60,7 @@ class OnlineGP(nn.Module):
         power: float = 0.0,
     ) -> None:
         super().__init__()
+        check_likelihood(likelihood)
         if power and not is_gaussian(likelihood):
             raise ValueError(f"power={power} needs a Gaussian likelihood, got {type(likelihood).__name__}")
         self.kernel = kernel.double()
@@ -89,32 +91,26 @@ class OnlineGP(nn.Module):
         y: Arrays,
         max_exact: int = 2000,
         shortest: float | None = None,
-        steps: int | None = None,
-        lr: float | None = None,
-        progress: bool = False,
     ) -> "OnlineGP":
         """Fit the hyperparameters of kernel and likelihood to one batch, without absorbing it.
 
-        Gaussian likelihood: an exact GP, or the sparse bound where there are more than `max_exact` points, by L-BFGS
-        from several starts. Other likelihoods: the variational bound, by Adam.
+        L-BFGS from several starts, within bounds, on the evidence of an exact GP; on the sparse bound where there are
+        more than `max_exact` points or the likelihood is not Gaussian.
 
         Args:
             x: Inputs `[N]` or `[N, D]`.
             y: Targets `[*L, N]`.
             max_exact: Most points for an exact GP.
             shortest: Shortest lengthscale allowed, relative to the extent of the inputs; see `gpvae.hyperparameters`.
-            steps: Steps of Adam, 1,000 if not given.
-            lr: Learning rate of Adam, 0.01 if not given.
-            progress: Show a progress bar for Adam.
         """
         x, y = self._checked(x, y)
         with self._all_or_nothing():
-            if is_gaussian(self.likelihood):
-                sparse = self._sparse_objective(x, y) if len(x) > max_exact else None
-                hyperparameters.fit(self.kernel, self.likelihood, x, y, sparse, shortest)
-            else:
-                trial, how = self._trial(x), Training(steps, lr, hyperparameters=True, progress=progress)
-                absorb(trial, self.kernel, self.likelihood, x, y, how)
+            objective = None
+            if len(x) > max_exact or not is_gaussian(self.likelihood):
+                trial = StreamingPosterior(copy.deepcopy(self.inducing))
+                trial.begin(self.kernel, x)
+                objective = best_bound(trial, self.kernel, self.likelihood, x, y)
+            hyperparameters.fit(self.kernel, self.likelihood, x, y, objective, shortest)
         return self
 
     def update(
@@ -179,7 +175,7 @@ class OnlineGP(nn.Module):
         if not self.stream.started:
             mean = x.new_zeros(*self.kernel.batch_shape, len(x))
             return (
-                MultivariateNormal(mean, covariance(self.kernel, x, x))
+                MultivariateNormal(mean, to_linear_operator(covariance(self.kernel, x, x)))
                 if joint
                 else Normal(mean, variance(self.kernel, x).sqrt())
             )
@@ -187,7 +183,7 @@ class OnlineGP(nn.Module):
         if joint:
             a, prior = frame.features(x)
             mean, _ = q.marginals(a, prior)
-            return MultivariateNormal(mean, q.covariance(a, frame.inducing.kff(self.kernel, x)))
+            return MultivariateNormal(mean, to_linear_operator(q.covariance(a, frame.inducing.kff(self.kernel, x))))
         parts = [q.marginals(*frame.features(part)) for part in x.split(CHUNK)]
         mean, var = (torch.cat(values, -1) for values in zip(*parts, strict=True))
         return Normal(mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt())
@@ -232,16 +228,6 @@ class OnlineGP(nn.Module):
         half = frame.inducing.basis(x) @ frame.L  # g(x)ᵀ L
         return Normal((half @ q.mean[..., None])[..., 0], (half @ q.root).norm(dim=-1).clamp_min(1e-150))
 
-    def _trial(self, x: Tensor) -> StreamingPosterior:
-        """A stream that begins with x, to try hyperparameters on."""
-        trial = StreamingPosterior(copy.deepcopy(self.inducing))
-        trial.begin(self.kernel, x)
-        return trial
-
-    def _sparse_objective(self, x: Tensor, y: Tensor) -> Callable[[], Tensor]:
-        trial = self._trial(x)
-        return lambda: collapsed_site(trial, self.kernel, self.likelihood.noise, x, y)[1].log_evidence().sum()
-
     def _checked(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
         x = self._checked_inputs(x)
         y = checks.targets(y, x, self.kernel.batch_shape)
@@ -256,7 +242,7 @@ class OnlineGP(nn.Module):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        before = {name: value.clone() for name, value in self.state_dict().items()}
+        before = copy.deepcopy(self.state_dict())
         try:
             yield
         except BaseException:
@@ -279,12 +265,13 @@ class OnlineGP(nn.Module):
 def _families(
     inducing: InducingVariables | Sequence[InducingVariables] | str, num_inducing: int | None
 ) -> list[InducingVariables]:
-    if isinstance(inducing, InducingVariables):
-        return [inducing]
-    if inducing == "auto":
+    if isinstance(inducing, str) and inducing == "auto":
         if num_inducing is None:
             raise ValueError('inducing="auto" needs num_inducing, the number of variables for LegS and CosS')
         return [LegS(num_inducing), CosS(num_inducing)]
-    if isinstance(inducing, str):
-        raise ValueError(f'inducing is a family such as gpvae.inducing.LegS(150), or "auto"; got {inducing!r}')
-    return list(inducing)
+    given = inducing if isinstance(inducing, Sequence) else [inducing]
+    families = [family for family in given if isinstance(family, InducingVariables)]
+    if not families or len(families) < len(given):
+        error = ValueError if isinstance(inducing, str) else TypeError
+        raise error(f'inducing is a family such as gpvae.inducing.LegS(150), or "auto"; got {inducing!r}')
+    return families
