@@ -34,8 +34,9 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
     """
     if K.shape[-1] == 0:
         return K
-    diagonal = K.detach().diagonal(dim1=-2, dim2=-1)
-    scale = diagonal.abs().mean(-1).clamp_min(torch.finfo(K.dtype).tiny)
+    diagonal = K.detach().diagonal(dim1=-2, dim2=-1).abs().mean(-1)
+    largest = K.detach().abs().amax((-2, -1))  # above the diagonal only where K is far from a covariance
+    scale = torch.maximum(diagonal, 1e-12 * largest).clamp_min(torch.finfo(K.dtype).tiny)
     first = SMALLEST_JITTER[K.dtype] if jitter is None else jitter
     share = torch.full_like(scale, first)
     identity = torch.eye(K.shape[-1], dtype=K.dtype, device=K.device)
@@ -50,12 +51,12 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
                 "check the inputs and the kernel's hyperparameters for extreme values"
             )
         share = torch.where(failed, 10 * share.clamp_min(torch.finfo(K.dtype).eps), share)
-    largest = float(share.max())
-    if largest > first:
-        logger.info("Cholesky of a %s covariance took a relative jitter of %.0e", tuple(K.shape), largest)
-    if largest > NOTICEABLE_JITTER[K.dtype]:
+    most = float(share.max())
+    if most > first:
+        logger.info("Cholesky of a %s covariance took a relative jitter of %.0e", tuple(K.shape), most)
+    if most > NOTICEABLE_JITTER[K.dtype]:
         warnings.warn(
-            f"a covariance of shape {tuple(K.shape)} took a relative jitter of {largest:.0e} to factorise; "
+            f"a covariance of shape {tuple(K.shape)} took a relative jitter of {most:.0e} to factorise; "
             "predictions may be smoother than they should be (too many inducing variables for the kernel's "
             "lengthscale, or a kernel that is not positive definite here)",
             JitterWarning,

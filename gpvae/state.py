@@ -3,12 +3,20 @@
 from itertools import chain
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 
 def assign(target: Tensor, value: Tensor) -> None:
     """Put `value` into a buffer or parameter in place, whatever its shape was."""
     target.data = value.detach().to(device=target.device, dtype=target.dtype, copy=True)
+
+
+def same(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors hold the same values, up to what a change of precision or device may do to them."""
+    if a.shape != b.shape:
+        return False
+    return torch.allclose(a, b, rtol=100 * torch.finfo(b.dtype).eps, atol=0.0)
 
 
 class Resizable(nn.Module):

@@ -34,6 +34,11 @@ class Frame:
         """Whiten a family."""
         return cls(inducing, kernel, cholesky(inducing.kuu(kernel)))
 
+    @classmethod
+    def of_past(cls, past: InducingVariables, kernel: Kernel) -> "Frame":
+        """Whiten variables that were settled under an earlier kernel, if they are still the same under this one."""
+        return cls(past, kernel, cholesky(past.kuv(kernel, past)))
+
     def features(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """a = L⁻¹ kuf `[*L, M, N]` and the prior variance kff `[*L, N]`."""
         return solve_lower(self.L, self.inducing.kuf(self.kernel, x)), variance(self.kernel, x)
@@ -94,7 +99,7 @@ class StreamingPosterior(Resizable):
         if self._unchanged(kernel):
             prior = torch.eye(C.shape[-1], dtype=C.dtype, device=C.device)
         else:
-            T = solve_lower(self.L, cholesky(self.past.kuu(kernel)))
+            T = solve_lower(self.L, Frame.of_past(self.past, kernel).L)
             prior = T @ T.mT
         return frame, self.site.transport(C, prior - C.mT @ C, self.power)
 
@@ -103,6 +108,7 @@ class StreamingPosterior(Resizable):
         for buffer, value in ((self.c, site.c), (self.h, site.h), (self.G, site.G), (self.L, frame.L)):
             assign(buffer, value)
         assign(self.hyperparameters, hyperparameters(frame.kernel))
+        self.inducing.settle(frame.kernel)
         self.past.load_state_dict(self.inducing.state_dict())
 
     def replace(self, kernel: Kernel, inducing: InducingVariables) -> None:
@@ -119,7 +125,7 @@ class StreamingPosterior(Resizable):
                     f"{type(self.inducing).__name__} keeps no inputs from which {type(inducing).__name__} could start; "
                     "only families of function values (points, HiPPO over time) can be replaced"
                 )
-            inducing.advance(kernel, self.inducing.landmarks)
+            inducing.advance(kernel, self.inducing.landmarks.flatten(0, -2))
         present, self.inducing = self.inducing, inducing
         try:
             with torch.no_grad():
@@ -135,7 +141,7 @@ class StreamingPosterior(Resizable):
         """q(v) of the consolidated past, under the kernel as it is now."""
         if self._unchanged(kernel):
             return Frame(self.past, kernel, self.L), Posterior.from_site(self.site)
-        frame = Frame.of(self.past, kernel)
+        frame = Frame.of_past(self.past, kernel)
         C = solve_lower(self.L, frame.L).mT  # the same u, whitened by another factor
         return frame, Posterior.from_site(self.site.transport(C, torch.zeros_like(C)))
 

@@ -30,10 +30,11 @@ def legendre(s: Tensor, degree: int) -> Tensor:
 
     (m + 1) P_{m+1} = (2m + 1) s P_m - m P_{m-1}
     """
-    rows = [torch.ones_like(s), s]
+    rows = s.new_empty(max(degree, 2), *s.shape)
+    rows[0], rows[1] = 1.0, s
     for m in range(1, degree - 1):
-        rows.append(((2 * m + 1) * s * rows[m] - m * rows[m - 1]) / (m + 1))
-    return torch.stack(rows[:degree], -1)
+        torch.addcmul(rows[m - 1] * (-m / (m + 1)), s, rows[m], value=(2 * m + 1) / (m + 1), out=rows[m + 1])
+    return rows[:degree].movedim(0, -1)
 
 
 def legendre_norms(degree: int, like: Tensor) -> Tensor:

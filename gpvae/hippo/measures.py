@@ -45,6 +45,11 @@ class Measure(ABC):
         """Degree of a polynomial that oscillates as fast as the fastest basis function."""
         return self.size
 
+    @property
+    def most_nodes(self) -> int:
+        """Quadrature nodes that suffice for any kernel whose signal the basis can follow."""
+        return max(256, 5 * self.size)
+
     def size_needed(self, radians: float) -> float:
         """Basis functions that follow a wave of so many radians across the support: π a wavelength."""
         return radians / 2
@@ -85,26 +90,31 @@ class LegS(Measure):
         return -torch.outer(B, B).tril(-1) - torch.diag(n + 1), B
 
 
-class CosS(Measure):
-    """Scaled cosines: uniform over the whole past [0, t], g_0 = 1, g_m = sqrt(2) cos(π m x / t).
-
-    Two functions a wavelength where Legendre polynomials take π. Its derivative in t leaves the span of the
-    basis, so there is no finite ODE: CosS exists in closed form only.
-    """
+class Waves(Measure):
+    """A measure whose basis functions are sines and cosines."""
 
     @property
     def degree(self) -> float:
-        """A cosine of M - 1 half waves needs a polynomial of degree π M / 2."""
+        """M half waves need a polynomial of degree π M / 2."""
         return self.size * math.pi / 2
 
     def size_needed(self, radians: float) -> float:
         """Two a wavelength."""
         return radians / math.pi
 
+
+class CosS(Waves):
+    """Scaled cosines: uniform over the whole past [0, t], g_0 = 1, g_m = sqrt(2) cos(π m x / t).
+
+    Two functions a wavelength where Legendre polynomials take π. Its derivative in t leaves the span of the
+    basis, so there is no finite ODE: CosS exists in closed form only.
+    """
+
     def basis(self, s: Tensor) -> Tensor:
         """sqrt(2) cos(π m s), and 1 for m = 0."""
         m = torch.arange(self.size, dtype=s.dtype, device=s.device)
-        return torch.cos(math.pi * m * s[..., None]) * torch.where(m == 0, 1.0, math.sqrt(2)).to(s)
+        waves = math.sqrt(2) * torch.cos(math.pi * m * s[..., None])
+        return torch.where(m == 0, torch.ones_like(waves), waves)
 
     def ode(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Does not exist."""
@@ -141,6 +151,11 @@ class LagT(Measure):
         """L_m oscillates m times within 4mθ; the exponential over the cut support asks for the rest."""
         return 2.0 * math.sqrt(self.size * self.extent) + 2 * self.extent
 
+    @property
+    def most_nodes(self) -> int:
+        """The support is long, for little of the measure lies in most of it."""
+        return max(1024, 5 * self.size)
+
     def size_needed(self, radians: float) -> float:
         """At age θ the local frequency of L_m exp(-a/2) is sqrt(m + 1/4) / θ."""
         return (radians / self.extent) ** 2
@@ -163,19 +178,10 @@ class LagT(Measure):
         return -ones.tril(), ones[0]
 
 
-class FouT(Measure):
+class FouT(Waves):
     """Translated Fourier: uniform over the window [t - θ, t], 1, sqrt(2) cos 2πk(t-x)/θ, sqrt(2) sin 2πk(t-x)/θ."""
 
     sliding = True
-
-    @property
-    def degree(self) -> float:
-        """M / 2 full waves need a polynomial of degree π M / 2."""
-        return self.size * math.pi / 2
-
-    def size_needed(self, radians: float) -> float:
-        """Two a wavelength."""
-        return radians / math.pi
 
     def basis(self, s: Tensor) -> Tensor:
         """1, then cosine and sine of 2πk(1 - s) by turns, each times sqrt(2)."""

@@ -22,8 +22,7 @@ def rescale(size: int, ratio: Tensor) -> Tensor:
     """
     z, w = gauss_legendre(size, ratio)
     s = (z + 1) / 2
-    new = orthonormal_legendre(ratio * s, size)
-    old = orthonormal_legendre(s, size)
+    new, old = orthonormal_legendre(torch.stack([ratio * s, s]), size)
     return ratio * (new.mT @ (old * (w / 2)[:, None])).tril()
 
 

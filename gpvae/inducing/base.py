@@ -4,7 +4,8 @@ Shapes: `*L` batch of latent dimensions (the kernel's batch shape), M inducing v
 """
 
 from abc import ABC, abstractmethod
-from typing import Self
+from typing import Any, Self
+from zlib import crc32
 
 import torch
 from gpytorch.kernels import Kernel
@@ -12,6 +13,13 @@ from torch import Tensor
 
 from gpvae.kernels import covariance
 from gpvae.state import Resizable
+
+
+def check_dim(inducing: "InducingVariables", x: Tensor, dim: int) -> None:
+    """Raise unless the inputs have `dim` dimensions."""
+    if x.shape[-1] != dim:
+        expected = "one dimension" if dim == 1 else f"{dim} dimensions"
+        raise ValueError(f"{type(inducing).__name__} takes inputs of {expected} here, got x of shape {tuple(x.shape)}")
 
 
 class InducingVariables(Resizable, ABC):
@@ -22,6 +30,7 @@ class InducingVariables(Resizable, ABC):
     """
 
     num_advances: Tensor
+    signature: Tensor
 
     def __init__(self, num_inducing: int) -> None:
         super().__init__()
@@ -29,6 +38,7 @@ class InducingVariables(Resizable, ABC):
             raise ValueError(f"num_inducing is at least 1, got {num_inducing}")
         self.num_inducing = num_inducing
         self.register_buffer("num_advances", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("signature", torch.tensor(crc32(f"{type(self).__name__}({num_inducing})".encode())))
 
     @abstractmethod
     def kuu(self, kernel: Kernel) -> Tensor:
@@ -62,6 +72,11 @@ class InducingVariables(Resizable, ABC):
         self.num_advances += 1
         return self
 
+    @torch.no_grad()
+    def settle(self, kernel: Kernel) -> None:
+        """Take note that a task ends with this kernel; nothing to do where the variables do not depend on it."""
+        return
+
     @property
     def started(self) -> bool:
         """Whether any input has been seen."""
@@ -82,6 +97,15 @@ class InducingVariables(Resizable, ABC):
     def num_needed(self, kernel: Kernel, share: float = 0.99) -> int | None:
         """How many variables follow the frequencies of a share of the kernel's variance, where the family can tell."""
         return None
+
+    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
+        signature = state_dict.get(f"{prefix}signature")
+        if signature is not None and not signature.is_meta and int(signature) != int(self.signature):
+            raise ValueError(
+                f"the state is of another family or number of inducing variables than {type(self).__name__}"
+                f"({self.num_inducing}); build the model with the family that the state was saved from"
+            )
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
 
 class Functionals(InducingVariables):
@@ -111,6 +135,7 @@ class Functionals(InducingVariables):
     def kuf(self, kernel: Kernel, x: Tensor) -> Tensor:
         """Wᵀ k(nodes, x)."""
         self.require_started()
+        check_dim(self, x, self.nodes.shape[-1])
         return self.combine(covariance(kernel, self.nodes, x))
 
     def kuv(self, kernel: Kernel, old: InducingVariables) -> Tensor:

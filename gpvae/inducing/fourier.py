@@ -3,6 +3,7 @@
 u_m = <f, φ_m> in the kernel's RKHS on [a, b], φ = cos ω_m(x - a), sin ω_m(x - a), so that cov(u_m, f(x)) = φ_m(x)
 inside the interval. For Matérn-ν, ν = p - 1/2, λ = sqrt(2ν)/lengthscale and s(x) = (f, f', .., f^(p-1))(x),
 <g, h> = ∫ (λ + d/dx)^p g · (λ + d/dx)^p h dx / q + s_g(a)ᵀ P⁻¹ s_h(a), P = cov(s, s).
+Each φ_m is scaled so that its integral is one; else the diagonal of kuu would grow like ω^2p, beyond any jitter.
 """
 
 import math
@@ -11,10 +12,10 @@ import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
 
-from gpvae.inducing.base import InducingVariables
+from gpvae.inducing.base import InducingVariables, check_dim
 from gpvae.kernels import UnsupportedKernelError, components
 from gpvae.spectral import bandwidth
-from gpvae.state import assign
+from gpvae.state import assign, same
 
 
 class FourierFeatures(InducingVariables):
@@ -39,31 +40,29 @@ class FourierFeatures(InducingVariables):
         self.register_buffer("hyperparameters", torch.zeros(0, dtype=torch.float64))
 
     def kuu(self, kernel: Kernel) -> Tensor:
-        """<φ_m, φ_n> in the RKHS: a diagonal from the integral, and a term of rank p from the left end."""
+        """<φ_m, φ_n> in the RKHS: the identity from the integral, and a term of rank p from the left end."""
         p, lam, v = _matern(kernel)
         omega, cosine = self._waves()
-        length = self.end - self.start
-        norm = torch.where(omega == 0, length, length / 2)
-        q = v * math.factorial(p - 1) ** 2 / math.factorial(2 * p - 2) * (2 * lam) ** (2 * p - 1)
-        integral = (lam[..., None] ** 2 + omega**2) ** p * norm / q[..., None]
-        S = self._state(omega, cosine, torch.zeros_like(omega), p)  # [p, M]
-        return torch.diag_embed(integral) + S.mT @ torch.linalg.solve(_state_covariance(p, lam, v), S)
+        S = self._state(omega, cosine, torch.zeros_like(omega), p) * self._scale(kernel)[..., None, :]  # [*L, p, M]
+        identity = torch.eye(self.num_inducing, dtype=S.dtype, device=S.device)
+        return identity + S.mT @ torch.linalg.solve(_state_covariance(p, lam, v), S)
 
     def kuf(self, kernel: Kernel, x: Tensor) -> Tensor:
         """φ_m(x) inside [a, b]; outside, what the Markov state at the nearer end predicts."""
         p, lam, _ = _matern(kernel)
         omega, cosine = self._waves()
-        inside = torch.minimum(torch.maximum(x[..., 0], self.start), self.end)  # [N]
+        check_dim(self, x, 1)
+        inside = torch.minimum(torch.maximum(x[..., 0], self.start), self.end)  # [*L, N]
         distance = (x[..., 0] - inside).abs()
         side = torch.sign(x[..., 0] - inside)
-        S = self._state(omega[:, None], cosine[:, None], omega[:, None] * (inside - self.start), p)  # [p, M, N]
+        S = self._state(omega[:, None], cosine[:, None], omega[:, None] * (inside - self.start)[..., None, :], p)
         lag = lam[..., None] * distance  # [*L, N]
         kuf = torch.zeros(())
         for j in range(p):  # E f(b + d) = e^{-λd} Σ_j d^j/j! Σ_{i <= p-1-j} (λd)^i/i! f^(j)(b)
             series = sum(lag**i / math.factorial(i) for i in range(p - j))
             weight = torch.exp(-lag) * series * (side * distance) ** j / math.factorial(j)
             kuf = kuf + weight[..., None, :] * S[j]
-        return kuf
+        return kuf * self._scale(kernel)[..., None]
 
     def kuv(self, kernel: Kernel, old: InducingVariables) -> Tensor:
         """kuu: the variables do not move, as long as neither interval nor hyperparameters change."""
@@ -73,7 +72,7 @@ class FourierFeatures(InducingVariables):
         if not same_interval or self.num_inducing != old.num_inducing:
             raise ValueError("Fourier features on different intervals or of different number are not comparable")
         recorded = old.hyperparameters
-        if len(recorded) and not torch.equal(recorded, _recorded(kernel)):
+        if recorded.numel() and not same(recorded, _recorded(kernel)):
             raise ValueError(
                 "the variables of Fourier features depend on the kernel's hyperparameters, so these cannot change "
                 "after the first task; freeze the kernel (or use points or LegS, which allow it)"
@@ -85,16 +84,29 @@ class FourierFeatures(InducingVariables):
         return math.ceil(bandwidth(kernel, tail=1 - share) * float(self.end - self.start) / math.pi) + 1
 
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
-        """Check that the inputs lie in the interval."""
-        if x.shape[-1] != 1:
-            raise ValueError(f"FourierFeatures live on an interval and take inputs of one dimension, got {x.shape[-1]}")
+        """Check the kernel, and that the inputs lie in the interval."""
+        _matern(kernel)
+        check_dim(self, x, 1)
         low, high = float(x.min()), float(x.max())
         if low < self.start or high > self.end:
             raise ValueError(
                 f"inputs from {low:g} to {high:g} leave the interval [{float(self.start):g}, {float(self.end):g}]; "
                 "Fourier features need an interval that covers the whole stream, past and future"
             )
+
+    @torch.no_grad()
+    def settle(self, kernel: Kernel) -> None:
+        """Record the hyperparameters that the variables of a finished task depend on."""
         assign(self.hyperparameters, _recorded(kernel))
+
+    def _scale(self, kernel: Kernel) -> Tensor:
+        """What makes ∫ ((λ + d/dx)^p φ_m)² dx / q one, `[*L, M]`."""
+        p, lam, v = _matern(kernel)
+        omega, _ = self._waves()
+        length = self.end - self.start
+        q = v * math.factorial(p - 1) ** 2 / math.factorial(2 * p - 2) * (2 * lam) ** (2 * p - 1)
+        norm = torch.where(omega == 0, length, length / 2)
+        return ((lam[..., None] ** 2 + omega**2) ** p * norm / q[..., None]).rsqrt()
 
     def _waves(self) -> tuple[Tensor, Tensor]:
         """Angular frequencies `[M]` and which of the waves are cosines: 1, cos, sin, cos, sin, ..."""

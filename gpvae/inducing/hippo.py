@@ -113,14 +113,18 @@ class TimeMemory(Functionals):
         return math.ceil(self.measure.size_needed(radians)) + 1
 
     def _num_nodes(self, kernel: Kernel) -> int:
-        """Enough nodes that twice as many would not move kuu: half the degree of basis times kernel, and some."""
+        """Enough nodes that twice as many would not move kuu: half the degree of basis times kernel, and some.
+
+        No more than serve as many variables as there are: where those cannot resolve the signal, nor need the nodes,
+        and any number of nodes gives a valid bound.
+        """
         try:
             shortest = bandwidth(kernel, tail=0.3173)  # one over the shortest lengthscale, for RBF
             radians = min(bandwidth(kernel, tail=1e-17), MOST_RADIANS * shortest) * float(self.length)
         except UnsupportedKernelError:
             radians = 4 * self.measure.degree
         enough = (self.measure.degree + radians / 2) / 2 + 24
-        return 32 * math.ceil(min(enough, max(1024, 4 * self.num_inducing)) / 32)
+        return 32 * math.ceil(min(enough, self.measure.most_nodes) / 32)
 
 
 class LegS(TimeMemory):

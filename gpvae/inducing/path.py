@@ -12,11 +12,11 @@ from torch import Tensor
 
 from gpvae.hippo import LegS as LegSMeasure
 from gpvae.hippo import absorb_path, evolve
-from gpvae.inducing.base import InducingVariables
+from gpvae.inducing.base import InducingVariables, check_dim
 from gpvae.kernels import covariance
 from gpvae.ordering import Ordering, check_ordering, order
 from gpvae.spectral import Sampling, amplitudes, draw_frequencies, features, frequencies
-from gpvae.state import assign
+from gpvae.state import assign, same
 
 Evolution = Literal["closed_form", "euler", "bilinear"]
 Pairing = Literal["features", "paper"]
@@ -27,7 +27,7 @@ class LegSPath(InducingVariables):
 
     Args:
         num_inducing: Number of polynomials M.
-        num_frequencies: Number of random frequencies R.
+        num_frequencies: Number of random frequencies R; powers of two suit `qmc`.
         sampling: How the frequencies are drawn: `qmc`, `orthogonal` or `plain`.
         ordering: How the points of a task are put on the path, see `gpvae.ordering`.
         dt: Time Δt that a point takes on the path. LegS stretches with time, so the unit does not matter.
@@ -36,6 +36,9 @@ class LegSPath(InducingVariables):
         pairing: `features` uses the random features in kuu and kuf alike. `paper` pairs kuu from features with
             kuf from the exact kernel: it keeps all past inputs, and its variances can be negative.
         seed: Seed of frequencies and random order.
+
+    The features stand for the kernel in all covariances. Against older variables that know the exact kernel, as when
+    this family replaces another in mid-stream, their Monte-Carlo error remains.
     """
 
     base: Tensor
@@ -48,7 +51,7 @@ class LegSPath(InducingVariables):
     def __init__(
         self,
         num_inducing: int,
-        num_frequencies: int = 1000,
+        num_frequencies: int = 1024,
         sampling: Sampling = "qmc",
         ordering: Ordering = "given",
         dt: float = 1.0,
@@ -84,8 +87,9 @@ class LegSPath(InducingVariables):
 
     def kuf(self, kernel: Kernel, x: Tensor) -> Tensor:
         """Z diag(a) H(x)ᵀ; with the paper's pairing ∫ k(x(s), x) φ(s) ds."""
+        self.require_started()
+        check_dim(self, x, self.path.shape[-1])
         if self.pairing == "paper":
-            self.require_started()
             signal = covariance(kernel, self.path, x)
             return self._carry(signal.new_zeros(*signal.shape[:-2], self.num_inducing, len(x)), signal)
         Z = self._state(kernel)
@@ -123,6 +127,12 @@ class LegSPath(InducingVariables):
         assign(self.omega, frequencies(kernel, self.base))
         assign(self.state, self._build(self.omega))
 
+    @torch.no_grad()
+    def settle(self, kernel: Kernel) -> None:
+        """Build the memory with the lengthscales that the task ends with."""
+        assign(self.state, self._projection(kernel))
+        assign(self.omega, frequencies(kernel, self.base))
+
     def _block(self, kernel: Kernel, x: Tensor) -> Tensor:
         """The new stretch of the path, `[K, D]`."""
         previous = self.path[-1] if self.started else None
@@ -148,18 +158,14 @@ class LegSPath(InducingVariables):
         self.require_started()
         omega = frequencies(kernel, self.base)
         trained = omega.requires_grad and torch.is_grad_enabled()
-        if not trained and torch.equal(omega, self.omega):
+        if not trained and same(omega, self.omega):
             return self.state
         if bool(self.elapsed > 0):
             raise ValueError(
                 "the lengthscale of a path memory cannot change after the first task, because the memory holds the "
                 "features of past inputs, not the inputs; freeze the kernel (or use points, which keep inputs)"
             )
-        state = self._build(omega)
-        if not trained:
-            assign(self.omega, omega)
-            assign(self.state, state)
-        return state
+        return self._build(omega)
 
     def _amplitudes(self, kernel: Kernel) -> Tensor:
         a = amplitudes(kernel, self.num_frequencies)
