@@ -1,0 +1,51 @@
+"""The matrix ODE of kuu (appendix B.2) converges to the closed form, with the corrected boundary term only."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from gpvae.hippo import LegS, evolve_kuu
+from gpvae.hippo.direct import boundary
+from tests import oracle
+
+SIZE, START, END = 5, torch.tensor(1.0, dtype=torch.float64), torch.tensor(2.0, dtype=torch.float64)
+KERNEL = oracle.Term(float("inf"), 1.0, (0.5,))
+
+
+def correlation(lag: Tensor) -> Tensor:
+    return torch.exp(-0.5 * (lag / 0.5) ** 2)
+
+
+def exact(t: Tensor) -> Tensor:
+    return torch.from_numpy(oracle.Projection("LegS", SIZE, 0.0, float(t)).kuu(KERNEL))
+
+
+def error(steps: int, scheme: str) -> float:
+    return float((evolve_kuu(correlation, exact(START), START, END, steps, scheme) - exact(END)).abs().max())
+
+
+def test_the_boundary_term_is_kuf_at_the_newest_input() -> None:
+    expected = oracle.Projection("LegS", SIZE, 0.0, 2.0).kuf(KERNEL, END.numpy().reshape(1, 1))[:, 0]
+    torch.testing.assert_close(boundary(correlation, SIZE, END, 64), torch.from_numpy(expected), rtol=0, atol=1e-12)
+
+
+def test_euler_halves_its_error_with_the_step() -> None:
+    errors = [error(steps, "euler") for steps in (100, 200, 400)]
+    assert errors[-1] < 1e-2
+    assert errors[0] / errors[1] == pytest.approx(2, rel=0.15)
+    assert errors[1] / errors[2] == pytest.approx(2, rel=0.15)
+
+
+def test_runge_kutta_reaches_the_closed_form() -> None:
+    assert error(200, "rk4") < 1e-7
+
+
+def test_without_its_factors_the_boundary_term_is_wrong() -> None:
+    """The paper's B̃ lacks sqrt(2m+1): the same steps then end far from the closed form."""
+    A, _ = LegS(SIZE).ode(START)
+    K, steps = exact(START), 2000
+    for i in range(steps):
+        t = START + i / steps
+        half = A @ K + boundary(correlation, SIZE, t, 64)[:, None]
+        K = K + (half + half.mT) / t / steps
+    assert float((K - exact(END)).abs().max()) > 0.05
