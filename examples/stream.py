@@ -34,7 +34,9 @@ def draw_data(num: int, seed: int) -> tuple[Tensor, Tensor]:
     return x, signal(x) + NOISE * torch.randn(num, generator=rng, dtype=torch.float64)
 
 
-def learn(inducing: gpvae.inducing.InducingVariables, batches: list[tuple[Tensor, Tensor]]) -> gpvae.OnlineGP:
+def learn(
+    inducing: gpvae.inducing.InducingVariables, batches: list[tuple[Tensor, Tensor]], steps: int
+) -> gpvae.OnlineGP:
     """A model that has seen every batch once."""
     gp = gpvae.OnlineGP(
         inducing,
@@ -43,19 +45,19 @@ def learn(inducing: gpvae.inducing.InducingVariables, batches: list[tuple[Tensor
     )
     gp.fit_hyperparameters(*batches[0])
     for x, y in batches:
-        gp.update(x, y, steps=300, progress=True)
+        gp.update(x, y, steps=steps, progress=True)
     return gp
 
 
-def main(figure: Path) -> None:
+def main(figure: Path, steps: int) -> None:
     """Run the example."""
     x, y = draw_data(NUM_TASKS * POINTS_PER_TASK, seed=0)
     batches = list(zip(x.split(POINTS_PER_TASK), y.split(POINTS_PER_TASK), strict=True))
     x_test, y_test = draw_data(1000, seed=1)
     edges = torch.stack([batch[0][0] for batch in batches[1:]])
     models = {
-        f"OSGPR: {NUM_INDUCING} optimised points": learn(gpvae.inducing.Points(NUM_INDUCING), batches),
-        f"OHSGPR: {NUM_INDUCING} HiPPO projections": learn(gpvae.inducing.LegS(NUM_INDUCING), batches),
+        f"OSGPR: {NUM_INDUCING} optimised points": learn(gpvae.inducing.Points(NUM_INDUCING), batches, steps),
+        f"OHSGPR: {NUM_INDUCING} HiPPO projections": learn(gpvae.inducing.LegS(NUM_INDUCING), batches, steps),
     }
 
     table = Table(title="NLPD on held-out points of each task, after the last task (lower is better)")
@@ -91,4 +93,6 @@ def main(figure: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--figure", type=Path, default=Path("docs/stream.png"), help="where to draw the picture")
-    main(parser.parse_args().figure)
+    parser.add_argument("--steps", type=int, default=300, help="steps a task in which the points are optimised")
+    arguments = parser.parse_args()
+    main(arguments.figure, arguments.steps)

@@ -1,0 +1,129 @@
+"""Streams of labels and counts: they learn, they remember, and their predictions are proper distributions."""
+
+import pytest
+import torch
+from gpytorch.kernels import RBFKernel, ScaleKernel
+from gpytorch.likelihoods import BernoulliLikelihood, Likelihood, NegativeBinomialLikelihood, PoissonLikelihood
+from torch import Tensor
+
+from gpvae import OnlineGP
+from gpvae.inducing import CosS, LegS, Points
+from gpvae.likelihoods import predictive
+from tests.toys import matern, rbf
+
+LIKELIHOODS = {
+    "bernoulli": BernoulliLikelihood,
+    "poisson": PoissonLikelihood,
+    "negative binomial": NegativeBinomialLikelihood,
+}
+COUNTS = ["poisson", "negative binomial"]
+
+
+def stream(name: str) -> list[tuple[Tensor, Tensor]]:
+    """Two tasks of labels or counts that follow a wave."""
+    rng = torch.Generator().manual_seed(0)
+    x = torch.linspace(0, 4, 120, dtype=torch.float64)
+    f = 1.2 * torch.sin(2.5 * x) + 0.5
+    if name == "bernoulli":
+        y = (torch.rand(120, generator=rng, dtype=torch.float64) < torch.special.ndtr(2 * f)).double()
+    else:
+        y = torch.poisson(f.exp(), generator=rng)
+    return list(zip(x.chunk(2), y.chunk(2), strict=True))
+
+
+def nlpd(gp: OnlineGP, x: Tensor, y: Tensor) -> float:
+    return -float(gp.predict(x).log_prob(y).mean())
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_a_stream_of_labels_or_counts_learns_and_remembers(name: str) -> None:
+    """After both tasks predictions on each are better than the prior's, and the first is not forgotten."""
+    gp = OnlineGP(CosS(12), rbf(0.6, 2.0), LIKELIHOODS[name]())
+    data = stream(name)
+    prior = [nlpd(gp, *task) for task in data]
+    gp.update(*data[0], steps=100, lr=0.05, batch_size=None if name == "poisson" else 30)
+    learnt = nlpd(gp, *data[0])
+    gp.update(*data[1], steps=100, lr=0.05, batch_size=None if name == "poisson" else 30)
+    after = [nlpd(gp, *task) for task in data]
+    assert learnt < prior[0] - 0.08
+    assert after[0] < learnt + 0.08
+    assert after[1] < prior[1] - 0.08
+    if name == "bernoulli":
+        x, y = (torch.cat(parts) for parts in zip(*data, strict=True))
+        assert float(((gp.predict(x).mean > 0.5) == (y > 0.5)).double().mean()) > 0.75
+
+
+@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("var", [1e-6, 0.3, 2.0])
+def test_predictions_of_counts_are_proper(name: str, var: float) -> None:
+    """Probabilities sum to one over the support, and mean and variance are theirs."""
+    mean = torch.tensor([-3.0, 0.0, 1.0], dtype=torch.float64)
+    y_hat = predictive(LIKELIHOODS[name]().double(), mean, torch.full_like(mean, var))
+    support = torch.arange(0, 20000, dtype=torch.float64)[:, None]
+    probabilities = y_hat.log_prob(support).exp().detach()
+    torch.testing.assert_close(probabilities.sum(0), torch.ones(3, dtype=torch.float64), rtol=0, atol=2e-3)
+    if var < 1:
+        torch.testing.assert_close((probabilities * support).sum(0), y_hat.mean.detach(), rtol=5e-3, atol=1e-4)
+    assert torch.isfinite(y_hat.mean).all()
+    assert torch.isfinite(y_hat.variance).all()
+    assert (y_hat.variance > 0).all()
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_log_density_of_predictions_is_the_integral_over_f(name: str) -> None:
+    """log p(y) = log E p(y | f), f ~ N(mean, var), by Monte Carlo."""
+    likelihood: Likelihood = LIKELIHOODS[name]().double()
+    mean, var = torch.tensor([-0.7, 0.2, 1.1], dtype=torch.float64), torch.tensor([0.5, 1.0, 0.1], dtype=torch.float64)
+    z = torch.randn(200_000, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    y = torch.tensor([0.0, 1.0, 1.0], dtype=torch.float64)
+    with torch.no_grad():
+        expected = likelihood(mean + var.sqrt() * z).log_prob(y).exp().mean(0).log()
+        found = predictive(likelihood, mean, var).log_prob(y)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0.01)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+def test_predictions_can_be_sampled_and_need_no_gradient(name: str) -> None:
+    """Shapes `[N]`, values in the support."""
+    gp = OnlineGP(LegS(12), matern(), LIKELIHOODS[name]())
+    gp.update(*stream(name)[0], steps=3)
+    y_hat = gp.predict(torch.linspace(0, 2, 5))
+    assert y_hat.mean.shape == (5,)
+    assert not y_hat.mean.requires_grad
+    assert not y_hat.variance.requires_grad
+    samples = y_hat.sample((20,))
+    assert samples.shape == (20, 5)
+    assert (samples >= 0).all()
+    assert torch.equal(samples, samples.round())
+
+
+def test_several_outputs_of_counts() -> None:
+    """A batch of outputs with a common likelihood."""
+    shape = torch.Size([2])
+    kernel = ScaleKernel(RBFKernel(batch_shape=shape), batch_shape=shape)
+    gp = OnlineGP(LegS(12), kernel, PoissonLikelihood())
+    for x, y in stream("poisson"):
+        gp.update(x, torch.stack([y, y.flip(0)]), steps=5, batch_size=7)
+    assert gp.predict(x).mean.shape == (2, len(x))
+    assert gp.bound().shape == (2,)
+
+
+def test_hyperparameters_of_other_likelihoods_are_fitted_by_the_bound() -> None:
+    """fit_hyperparameters trains kernel and likelihood and absorbs nothing."""
+    gp = OnlineGP(LegS(12), rbf(2.5, 0.5), BernoulliLikelihood())
+    (x, y), _ = stream("bernoulli")
+    gp.fit_hyperparameters(x, y)
+    assert not gp.stream.started
+    assert not gp.inducing.started
+    assert gp.kernel.base_kernel.lengthscale.item() < 2.3
+
+
+@pytest.mark.slow
+def test_bernoulli_with_trained_points_and_hyperparameters() -> None:
+    """Everything at once, over two tasks."""
+    gp = OnlineGP(Points(8), rbf(1.0, 2.0), BernoulliLikelihood())
+    data = stream("bernoulli")
+    prior = [nlpd(gp, *task) for task in data]
+    for task in data:
+        gp.update(*task, steps=150, lr=0.03, train_hyperparameters=True, batch_size=30)
+    assert all(nlpd(gp, *task) < before - 0.08 for task, before in zip(data, prior, strict=True))
