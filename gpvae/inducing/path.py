@@ -47,6 +47,7 @@ class LegSPath(InducingVariables):
     state: Tensor
     elapsed: Tensor
     path: Tensor
+    history: Tensor
 
     def __init__(
         self,
@@ -79,6 +80,7 @@ class LegSPath(InducingVariables):
         self.register_buffer("memory", torch.zeros(num_inducing, 2 * num_frequencies, dtype=torch.float64))
         self.register_buffer("elapsed", torch.zeros((), dtype=torch.float64))  # time that `memory` holds
         self.register_buffer("path", empty.clone())  # inputs since then, in order [K, D]
+        self.register_buffer("history", empty.clone())  # inputs before, kept for the paper's pairing only
         self.register_buffer("state", self.memory.clone())  # memory and path together
 
     def kuu(self, kernel: Kernel) -> Tensor:
@@ -90,8 +92,9 @@ class LegSPath(InducingVariables):
         self.require_started()
         check_dim(self, x, self.path.shape[-1])
         if self.pairing == "paper":
-            signal = covariance(kernel, self.path, x)
-            return self._carry(signal.new_zeros(*signal.shape[:-2], self.num_inducing, len(x)), signal)
+            signal = covariance(kernel, self._inputs, x)
+            nothing = signal.new_zeros(*signal.shape[:-2], self.num_inducing, signal.shape[-1])
+            return self._carry(nothing, torch.zeros_like(self.elapsed), signal)
         Z = self._state(kernel)
         return Z @ features(frequencies(kernel, self.base), x).mT
 
@@ -118,11 +121,11 @@ class LegSPath(InducingVariables):
         block = self._block(kernel, x)
         if len(block) == 0:
             return
-        if self.pairing == "paper" and self.started:
-            block = torch.cat([self.path, block])
-        elif self.started:
+        if self.started:
             assign(self.memory, self._projection(kernel))
-            self.elapsed += self._duration
+            self.elapsed += self.dt * self.stride * len(self.path)
+            if self.pairing == "paper":
+                assign(self.history, self._inputs)
         assign(self.path, block)
         assign(self.omega, frequencies(kernel, self.base))
         assign(self.state, self._build(self.omega))
@@ -139,19 +142,21 @@ class LegSPath(InducingVariables):
         return x[order(self.ordering, kernel, x, previous, self.seed + int(self.num_advances))][:: self.stride]
 
     @property
-    def _duration(self) -> float:
-        return self.dt * self.stride * len(self.path)
+    def _inputs(self) -> Tensor:
+        """All inputs that are kept, in order."""
+        return torch.cat([self.history.reshape(-1, self.path.shape[-1]), self.path])
 
-    def _carry(self, memory: Tensor, signal: Tensor) -> Tensor:
-        """The memory after the stretch `path`, along which the signals `[*L, K, F]` are seen."""
+    def _carry(self, memory: Tensor, elapsed: Tensor, signal: Tensor) -> Tensor:
+        """The memory of `elapsed` time, after a stretch of the path along which the signals `[*L, K, F]` are seen."""
         step = torch.full_like(self.elapsed, self.dt * self.stride)
         if self.evolution == "closed_form":
-            return absorb_path(self.measure, memory, self.elapsed, signal, step)
-        return evolve(self.measure, memory, self.elapsed, signal, step, self.evolution)
+            return absorb_path(self.measure, memory, elapsed, signal, step)
+        return evolve(self.measure, memory, elapsed, signal, step, self.evolution)
 
     def _build(self, omega: Tensor) -> Tensor:
         signal = features(omega, self.path)
-        return self._carry(self.memory.expand(*signal.shape[:-2], *self.memory.shape[-2:]), signal)
+        memory = self.memory.expand(*signal.shape[:-2], *self.memory.shape[-2:])
+        return self._carry(memory, self.elapsed, signal)
 
     def _projection(self, kernel: Kernel) -> Tensor:
         """Z `[*L, M, 2R]`, differentiable in the lengthscales as long as all inputs are at hand."""

@@ -1,0 +1,109 @@
+"""Online variational conditioning with gpytorch alone (Maddox et al. 2021): `ApproximateGP.get_fantasy_model`.
+
+An SVGP holds q(u) at its optimum for the first task. `get_fantasy_model` turns it into an `ExactGP` over M
+pseudo-points that give the same posterior, conditions that on a new task, and returns it. From there on gpytorch knows
+one way, and Maddox et al. another:
+
+* `GrowingOVC` calls `get_fantasy_model` of what it returned, task after task. That is all that gpytorch offers. The
+  model grows by every point it sees, so it is an exact GP on all tasks but the first: a cost without bound.
+* `SparseOVC` goes back to M inducing points after every task, as OVC must to stay of constant size: pivoted Cholesky
+  picks them from the old ones and the new inputs, and the joint posterior of the `ExactGP` there becomes q(u) of a
+  new SVGP.
+
+The first task has fewer points than M, and more inducing points than data make gpytorch's pseudo-points singular, so
+there the inducing points are the inputs. Jitter is gpytorch's own.
+"""
+
+import torch
+from gpytorch.distributions import MultivariateNormal
+from gpytorch.kernels import Kernel
+from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ZeroMean
+from gpytorch.models import ApproximateGP, ExactGP
+from gpytorch.settings import variational_cholesky_jitter
+from gpytorch.variational import CholeskyVariationalDistribution, VariationalStrategy
+from torch import Tensor
+from torch.distributions import Normal
+
+from gpvae.inducing.pivoted import greedy_points
+
+
+class SVGP(ApproximateGP):
+    """A sparse GP with inducing points Z and q(u) = N(mean, covariance)."""
+
+    def __init__(self, Z: Tensor, kernel: Kernel, likelihood: GaussianLikelihood) -> None:
+        distribution = CholeskyVariationalDistribution(len(Z)).to(Z)
+        super().__init__(VariationalStrategy(self, Z, distribution, learn_inducing_locations=False))
+        self.mean_module, self.covar_module, self.likelihood = ZeroMean(), kernel, likelihood
+
+    def forward(self, x: Tensor) -> MultivariateNormal:
+        return MultivariateNormal(self.mean_module(x), self.covar_module(x))
+
+    def set_whitened(self, mean: Tensor, root: Tensor) -> None:
+        """Set q(L⁻¹ u) = N(mean, root rootᵀ)."""
+        q = self.variational_strategy._variational_distribution
+        q.variational_mean.data, q.chol_variational_covar.data = mean, root
+        self.variational_strategy.variational_params_initialized.fill_(1)
+
+
+class GrowingOVC:
+    """Successive `get_fantasy_model` calls."""
+
+    def __init__(self, num_inducing: int, kernel: Kernel, likelihood: GaussianLikelihood) -> None:
+        self.num_inducing, self.kernel, self.likelihood = num_inducing, kernel, likelihood
+        self.model: SVGP | ExactGP | None = None
+
+    def update(self, x: Tensor, y: Tensor) -> None:
+        """Condition on a task."""
+        if self.model is None:
+            self.model = self._first(x, y)
+        else:
+            self.model = self.model.get_fantasy_model(x, y).eval()
+
+    @torch.no_grad()
+    def predict(self, x: Tensor) -> Normal:
+        """Predictive marginals of y."""
+        assert self.model is not None
+        y = self.likelihood(self.model(x))
+        return Normal(y.mean, y.variance.sqrt())
+
+    def _first(self, x: Tensor, y: Tensor) -> SVGP:
+        """The optimal SVGP of one task: v ~ N(P⁻¹ a y / noise, P⁻¹), P = I + a aᵀ / noise, a = L⁻¹ kuf."""
+        with torch.no_grad():
+            Z = x[greedy_points(self.kernel, x, min(self.num_inducing, len(x)), shared=True)]
+            L, noise = self._root(Z), self.likelihood.noise
+            a = torch.linalg.solve_triangular(L, self.kernel(Z, x).to_dense(), upper=False)
+            P = a @ a.mT / noise + torch.eye(len(Z), dtype=Z.dtype)
+            covariance = torch.cholesky_inverse(torch.linalg.cholesky(P))
+            return self._svgp(Z, covariance @ (a @ y) / noise, covariance)
+
+    def _svgp(self, Z: Tensor, mean: Tensor, covariance: Tensor) -> SVGP:
+        model = SVGP(Z, self.kernel, self.likelihood)
+        model.set_whitened(mean, torch.linalg.cholesky(covariance))
+        return model.eval()
+
+    def _root(self, Z: Tensor) -> Tensor:
+        jitter = variational_cholesky_jitter.value(Z.dtype) * torch.eye(len(Z), dtype=Z.dtype)
+        return torch.linalg.cholesky(self.kernel(Z).to_dense() + jitter)
+
+
+class SparseOVC(GrowingOVC):
+    """The same, back to M inducing points after every task."""
+
+    def update(self, x: Tensor, y: Tensor) -> None:
+        """Condition on a task, and select inducing points anew."""
+        super().update(x, y)
+        if isinstance(self.model, ExactGP):
+            self.model = self._sparse(self.model, x)
+
+    @torch.no_grad()
+    def _sparse(self, exact: ExactGP, x: Tensor) -> SVGP:
+        candidates = torch.cat([exact.train_inputs[0][: -len(x)], x])
+        Z = candidates[greedy_points(self.kernel, candidates, min(self.num_inducing, len(candidates)), shared=True)]
+        u = exact(Z)
+        L = self._root(Z)
+        mean = torch.linalg.solve_triangular(L, u.mean[:, None], upper=False)[:, 0]
+        half = torch.linalg.solve_triangular(L, u.covariance_matrix, upper=False)
+        covariance = torch.linalg.solve_triangular(L, half.mT, upper=False)
+        jitter = variational_cholesky_jitter.value(Z.dtype) * torch.eye(len(Z), dtype=Z.dtype)
+        return self._svgp(Z, mean, 0.5 * (covariance + covariance.mT) + jitter)

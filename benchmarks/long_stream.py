@@ -1,0 +1,150 @@
+"""A thousand tasks: what an update costs early and late in a stream, and how large the model gets.
+
+Streams over time come in two kinds. `resolved`: a fixed stretch of time cut into a thousand tasks, with a lengthscale
+that M variables can follow to the end. `unbounded`: each task is as long as the whole stretch of the other stream over
+ten, so that the stream grows far beyond what M variables can follow; the nodes of LegS and CosS then grow with it up to
+their cap. The stream of paths draws four-dimensional inputs at random. Data are samples of sines with noise: what they
+are does not matter to the cost.
+"""
+
+import copy
+import math
+import resource
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from gpytorch.kernels import RBFKernel, ScaleKernel
+from gpytorch.likelihoods import GaussianLikelihood
+from rich.progress import track
+from torch import Tensor
+
+from benchmarks.report import console, parser, save, table
+from benchmarks.streams import expected_warnings
+from benchmarks.timing import Timing, ratio
+from gpvae.inducing import CosS, InducingVariables, LegS, LegSPath, PivotedPoints
+from gpvae.online_gp import OnlineGP
+
+NUM_INDUCING = 50
+POINTS_PER_TASK = 20
+#: Tasks before the early state, and updates that are timed from there and at the end.
+EARLY = 9
+ROUNDS = 51
+#: Length of the resolved stream, in units of the lengthscale: LegS with M = 50 can follow it.
+EXTENT = 20.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A family of inducing variables on a kind of stream."""
+
+    name: str
+    family: Callable[[], InducingVariables]
+    batches: Callable[[int], Iterator[tuple[Tensor, Tensor]]]
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--tasks", type=int, default=1000)
+    options.add_argument("--only", default="", help="run the cases whose name contains this")
+    args = options.parse_args()
+    num_tasks = 200 if args.quick else args.tasks
+
+    torch.set_num_threads(1)
+    rows = [measure(case, num_tasks) for case in cases() if args.only in case.name]
+    table(
+        f"Updates from task {EARLY + 1} and from task {num_tasks - ROUNDS + 1} on, of {num_tasks} tasks "
+        f"of {POINTS_PER_TASK} points, M = {NUM_INDUCING}",
+        ["", "ms early", "ms late", "ratio", "state kB early", "late", "ratio", "RSS growth MB", "nodes"],
+        [
+            [
+                r["name"],
+                1e3 * r["early"]["median_seconds"],
+                1e3 * r["late"]["median_seconds"],
+                r["ratio_seconds"],
+                r["state_bytes"][0] / 1e3,
+                r["state_bytes"][1] / 1e3,
+                r["state_bytes"][1] / r["state_bytes"][0],
+                r["rss_growth_bytes"] / 1e6,
+                "{} → {}".format(*r["nodes"]),
+            ]
+            for r in rows
+        ],
+    )
+    console.print(f"seconds: median CPU time of {ROUNDS} updates, early and late ones by turns; state: its tensors")
+    save("long_stream", {"num_tasks": num_tasks, "rows": rows}, args.output)
+
+
+def cases() -> list[Case]:
+    families: dict[str, Callable[[], InducingVariables]] = {
+        "LegS": lambda: LegS(NUM_INDUCING),
+        "CosS": lambda: CosS(NUM_INDUCING),
+        "PivotedPoints": lambda: PivotedPoints(NUM_INDUCING),
+    }
+    streams = {"resolved": lambda n: series(n, EXTENT / n), "unbounded": lambda n: series(n, EXTENT / 10)}
+    over_time = [
+        Case(f"{name}, {kind}", family, batches)
+        for kind, batches in streams.items()
+        for name, family in families.items()
+    ]
+    return [*over_time, Case("LegSPath, 4 dimensions", lambda: LegSPath(NUM_INDUCING), paths)]
+
+
+def series(num_tasks: int, task_length: float) -> Iterator[tuple[Tensor, Tensor]]:
+    """Tasks of equal length, one after the other."""
+    rng = torch.Generator().manual_seed(0)
+    for i in range(num_tasks):
+        x = task_length * (i + torch.rand(POINTS_PER_TASK, 1, dtype=torch.float64, generator=rng).sort(0).values)
+        yield x, torch.sin(x[:, 0]) + 0.1 * torch.randn(len(x), dtype=torch.float64, generator=rng)
+
+
+def paths(num_tasks: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Tasks of points that drift through four dimensions."""
+    rng = torch.Generator().manual_seed(0)
+    for i in range(num_tasks):
+        centre = torch.tensor([math.sin((1 + d) * i / 50) for d in range(4)], dtype=torch.float64)
+        x = centre + 0.3 * torch.randn(POINTS_PER_TASK, 4, dtype=torch.float64, generator=rng)
+        yield x, x.sin().sum(-1) + 0.1 * torch.randn(len(x), dtype=torch.float64, generator=rng)
+
+
+def measure(case: Case, num_tasks: int) -> dict[str, Any]:
+    """Stream up to the last tasks, keep a copy of an early state, and update both by turns."""
+    kernel, likelihood = ScaleKernel(RBFKernel()), GaussianLikelihood()
+    kernel.base_kernel.lengthscale, likelihood.noise = 1.0, 0.01
+    late = OnlineGP(case.family(), kernel, likelihood)
+    batches = list(case.batches(num_tasks))
+    with expected_warnings():
+        for i, batch in enumerate(track(batches[:-ROUNDS], description=case.name, transient=True)):
+            if i == EARLY:
+                early, rss = copy.deepcopy(late), resident_bytes()
+            late.update(*batch)
+        growth = resident_bytes() - rss
+        timings = Timing(), Timing()
+        for first, last in zip(batches[EARLY:], batches[-ROUNDS:], strict=False):
+            timings[0].time(partial(early.update, *first))
+            timings[1].time(partial(late.update, *last))
+    return {
+        "name": case.name,
+        "early": timings[0].as_dict(),
+        "late": timings[1].as_dict(),
+        "ratio_seconds": ratio(timings[1], timings[0]),
+        "state_bytes": [state_bytes(model) for model in (early, late)],
+        "rss_growth_bytes": growth,
+        "nodes": [len(getattr(model.inducing, "positions", ())) for model in (early, late)],
+    }
+
+
+def state_bytes(model: OnlineGP) -> int:
+    return sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
+
+
+def resident_bytes() -> int:
+    """Memory that the process holds now (Linux)."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""What several benchmarks do with a stream: fit a kernel on its first task, absorb all tasks, score the test points."""
+
+import copy
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from gpytorch.kernels import Kernel, RBFKernel, ScaleKernel
+from gpytorch.likelihoods import GaussianLikelihood
+from torch import Tensor
+from torch.distributions import Normal
+
+from datamodules.tasks import Task
+from gpvae.hyperparameters import HyperparameterWarning
+from gpvae.inducing import InducingVariables
+from gpvae.kernels import covariance
+from gpvae.linalg import JitterWarning, solve_lower
+from gpvae.online_gp import OnlineGP, ResolutionWarning
+
+Fitted = tuple[Kernel, GaussianLikelihood]
+
+#: Test points that the exact GP predicts at once.
+CHUNK = 1000
+
+
+def fit(tasks: Sequence[Task], family: InducingVariables) -> Fitted:
+    """An RBF kernel, with a lengthscale per input dimension, and noise, fitted to the first task."""
+    dim = tasks[0].x_train.shape[-1]
+    kernel = ScaleKernel(RBFKernel(ard_num_dims=dim if dim > 1 else None))
+    model = OnlineGP(family, kernel, GaussianLikelihood())
+    with expected_warnings():
+        model.fit_hyperparameters(tasks[0].x_train, tasks[0].y_train)
+    return model.kernel, model.likelihood
+
+
+def stream(
+    inducing: InducingVariables | Sequence[InducingVariables] | str,
+    fitted: Fitted,
+    tasks: Sequence[Task],
+    **options: float,
+) -> OnlineGP:
+    """A model that has absorbed all tasks, with a copy of a fitted kernel."""
+    kernel, likelihood = copy.deepcopy(fitted)
+    model = OnlineGP(inducing, kernel, likelihood, **options)
+    with expected_warnings():
+        for task in tasks:
+            model.update(task.x_train, task.y_train)
+    return model
+
+
+def test_points(tasks: Sequence[Task]) -> tuple[Tensor, Tensor]:
+    """The test points of all tasks."""
+    return torch.cat([task.x_test for task in tasks]), torch.cat([task.y_test for task in tasks])
+
+
+def nlpd(model: OnlineGP, tasks: Sequence[Task]) -> float:
+    """Mean negative log predictive density of the test points of all tasks."""
+    x, y = test_points(tasks)
+    return -float(model.predict(x).log_prob(y).mean())
+
+
+@torch.no_grad()
+def exact_nlpd(fitted: Fitted, tasks: Sequence[Task]) -> float:
+    """The same of the dense GP on all data: what no sparse method with this kernel can be asked to beat."""
+    kernel, likelihood = fitted
+    x, y = torch.cat([task.x_train for task in tasks]), torch.cat([task.y_train for task in tasks])
+    x_test, y_test = test_points(tasks)
+    K = covariance(kernel, x, x)
+    K.diagonal().add_(likelihood.noise)
+    L = torch.linalg.cholesky(K, out=K)
+    weights = solve_lower(L, y[:, None])
+    densities = []
+    for inputs, outputs in zip(x_test.split(CHUNK), y_test.split(CHUNK), strict=True):
+        half = solve_lower(L, covariance(kernel, x, inputs))
+        variance = kernel(inputs, diag=True) - (half**2).sum(0) + likelihood.noise
+        densities.append(Normal((half.mT @ weights)[:, 0], variance.sqrt()).log_prob(outputs))
+    return -float(torch.cat(densities).mean())
+
+
+@contextmanager
+def expected_warnings() -> Iterator[None]:
+    """Benchmarks use too few variables on purpose, and tasks that are small: no need to be told."""
+    with warnings.catch_warnings():
+        for kind in (ResolutionWarning, JitterWarning, HyperparameterWarning):
+            warnings.simplefilter("ignore", kind)
+        yield
