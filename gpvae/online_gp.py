@@ -149,7 +149,7 @@ class OnlineGP(nn.Module):
             bounds = [float(stream.site.log_evidence().sum()) for stream in self.streams]
             self.best.fill_(bounds.index(max(bounds)))
             self.input_dim.fill_(x.shape[-1])
-        self._warn_unresolved()
+            self._warn_unresolved()
         return self
 
     def replace_inducing(self, inducing: InducingVariables) -> "OnlineGP":
