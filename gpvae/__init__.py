@@ -1,6 +1,8 @@
 """Streaming Gaussian processes that remember."""
 
 from gpvae import inducing
-from gpvae.online_gp import OnlineGP
+from gpvae.hyperparameters import HyperparameterWarning
+from gpvae.linalg import JitterWarning
+from gpvae.online_gp import OnlineGP, ResolutionWarning
 
-__all__ = ["OnlineGP", "inducing"]
+__all__ = ["HyperparameterWarning", "JitterWarning", "OnlineGP", "ResolutionWarning", "inducing"]

@@ -100,7 +100,7 @@ def fit(
     likelihood: Likelihood,
     x: Tensor,
     y: Tensor,
-    objective: Objective | None = None,
+    make_objective: Callable[[], Objective] | None = None,
     shortest: float | None = None,
     max_iterations: int = 200,
 ) -> None:
@@ -116,7 +116,8 @@ def fit(
         likelihood: The likelihood.
         x: Inputs `[N, D]`.
         y: Targets `[*L, N]`.
-        objective: Log evidence to maximise in the end; the exact one of a Gaussian likelihood if not given.
+        make_objective: Makes the log evidence to maximise, for hyperparameters near the present ones; the exact one
+            of a Gaussian likelihood if not given.
         shortest: Shortest lengthscale, relative to the extent of the inputs; half the mean spacing of inputs of one
             dimension and `SHORTEST` for several if not given.
         max_iterations: Of L-BFGS, from the best start.
@@ -134,21 +135,27 @@ def fit(
     hyperparameters = list(_hyperparameters(kernel, likelihood, x, power, shortest))
     if not hyperparameters:
         return
-    final = per_point(objective or exact(slice(None)), len(x))
-    screening = final
-    if is_gaussian(likelihood):
+
+    def final() -> Objective:
+        return per_point(make_objective() if make_objective else exact(slice(None)), len(x))
+
+    def screening() -> Objective:
+        if not is_gaussian(likelihood):
+            return final()
         some = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))[:NUM_SCREENING].to(x.device)
-        screening = per_point(exact(some), len(some))
+        return per_point(exact(some), len(some))
+
     best, best_value = None, -math.inf
     for start in _starts(hyperparameters):
         _set(hyperparameters, start)
-        value = _ascend(hyperparameters, screening, SCREENING_ITERATIONS)
+        value = _ascend(hyperparameters, screening(), SCREENING_ITERATIONS)
         if value > best_value:
             best, best_value = [h.value for h in hyperparameters], value
     if best is None:
         raise FloatingPointError("no start gave a finite log evidence; scale inputs and targets to moderate values")
     _set(hyperparameters, best)
-    _ascend(hyperparameters, final, max_iterations)
+    for _ in range(1 if make_objective is None else 2):  # again, made for the hyperparameters found
+        _ascend(hyperparameters, final(), max_iterations)
     ends = [message for h in hyperparameters if (message := h.ends_on())]
     if ends:
         warnings.warn(

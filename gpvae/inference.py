@@ -11,7 +11,7 @@ from rich.progress import track
 from torch import Tensor, nn
 
 from gpvae.likelihoods import is_gaussian
-from gpvae.natural import natural_posterior
+from gpvae.natural import PointSites, natural_posterior
 from gpvae.objectives import collapsed_site, expected_log_likelihood, online_elbo
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.streaming import StreamingPosterior
@@ -21,19 +21,20 @@ from gpvae.streaming import StreamingPosterior
 class Training:
     """How to train what has no closed form.
 
-    q(u) alone is trained by natural gradients, unless anything here asks for Adam.
+    Adam trains inducing points and hyperparameters, with q(u) at its optimum for them: in closed form, or by natural
+    gradients. It trains q(u) itself with minibatches, or where nothing else is trained and steps or lr are given.
 
     Attributes:
         steps: Steps of Adam, 1,000 if not given.
         lr: Learning rate of Adam, 0.01 if not given.
-        hyperparameters: Train kernel and likelihood too.
+        train_hyperparameters: Train kernel and likelihood too.
         batch_size: Minibatch size for likelihoods other than Gaussian; all points if not given.
         progress: Show a progress bar.
     """
 
     steps: int | None = None
     lr: float | None = None
-    hyperparameters: bool = False
+    train_hyperparameters: bool = False
     batch_size: int | None = None
     progress: bool = False
 
@@ -65,18 +66,29 @@ def absorb(
         how: How to train.
     """
     trained = [p for p in stream.inducing.parameters() if p.requires_grad]
-    if how.hyperparameters:
+    if how.train_hyperparameters:
         trained += [p for m in (kernel, likelihood) for p in m.parameters() if p.requires_grad]
+    minibatches = not is_gaussian(likelihood) and how.batch_size is not None and how.batch_size < len(x)
     with only_training(trained, kernel, likelihood, stream):
+        if trained and not minibatches:
+            bound = best_bound(stream, kernel, likelihood, x, y)
+            maximise(lambda: bound() / y.numel(), trained, how)
+        stream.settle(kernel)
         if is_gaussian(likelihood):
-            _absorb_conjugate(stream, kernel, likelihood, x, y, how, trained)
+            with torch.no_grad():
+                stream.end(*collapsed_site(stream, kernel, likelihood.noise, x, y))
+        elif minibatches or (how.asks_for_adam and not trained):
+            _train_free_form(stream, kernel, likelihood, x, y, how, trained)
         else:
-            _absorb_free_form(stream, kernel, likelihood, x, y, how, trained)
+            with torch.no_grad():
+                frame, past = stream.task(kernel)
+                q, best = natural_posterior(past, likelihood, *frame.features(x), y)
+                stream.end(frame, q.to_site(best))
     if not all(bool(torch.isfinite(buffer).all()) for buffer in (stream.c, stream.h, stream.G)):
         raise FloatingPointError("the update gave values that are not finite; scale inputs and targets")
 
 
-def _absorb_conjugate(
+def _train_free_form(
     stream: StreamingPosterior,
     kernel: Kernel,
     likelihood: Likelihood,
@@ -85,33 +97,13 @@ def _absorb_conjugate(
     how: Training,
     trained: list[nn.Parameter],
 ) -> None:
-    """The closed form, after training points and hyperparameters on the collapsed bound."""
-    if trained:
-        bound = best_bound(stream, kernel, likelihood, x, y)
-        maximise(lambda: bound() / y.numel(), trained, how)
-    with torch.no_grad():
-        stream.end(*collapsed_site(stream, kernel, likelihood.noise, x, y))
-
-
-def _absorb_free_form(
-    stream: StreamingPosterior,
-    kernel: Kernel,
-    likelihood: Likelihood,
-    x: Tensor,
-    y: Tensor,
-    how: Training,
-    trained: list[nn.Parameter],
-) -> None:
-    """Train q(v), starting from what the past says: by natural gradients where nothing else is trained, or by Adam.
+    """Train q(v) by Adam, starting from what the past says, together with whatever else is trained.
 
     What does not depend on trained parameters is computed once.
     """
     with torch.no_grad():
         frame, past = stream.task(kernel)
         features = frame.features(x)
-        if not trained and not how.asks_for_adam:
-            posterior, bound = natural_posterior(past, likelihood, *features, y)
-            return stream.end(frame, posterior.to_site(bound))
     q = FreeForm(Posterior.from_site(past))
     batches = _batches(len(x), how.batch_size, x.device)
 
@@ -125,7 +117,8 @@ def _absorb_free_form(
         data = expected_log_likelihood(posterior, likelihood, a, prior, y[..., i], len(x))
         return online_elbo(posterior, old, data)
 
-    maximise(lambda: elbo(next(batches)).sum() / y.numel(), [*q.parameters(), *trained], how)
+    noisy = how.batch_size is not None and how.batch_size < len(x)
+    maximise(lambda: elbo(next(batches)).sum() / y.numel(), [*q.parameters(), *trained], how, noisy)
     with torch.no_grad():
         frame, _ = stream.task(kernel)
         stream.end(frame, q().to_site(elbo(slice(None))))
@@ -143,24 +136,28 @@ def best_bound(
     def conjugate() -> Tensor:
         return collapsed_site(stream, kernel, likelihood.noise, x, y)[1].log_evidence().sum()
 
+    sites = PointSites.none(y)
+
     def free_form() -> Tensor:
         frame, past = stream.task(kernel)
         a, prior = frame.features(x)
         with torch.no_grad():
-            q, _ = natural_posterior(past, likelihood, a, prior, y)
+            q, _ = natural_posterior(past, likelihood, a, prior, y, sites=sites)
         return online_elbo(q, past, expected_log_likelihood(q, likelihood, a, prior, y, len(x))).sum()
 
     return conjugate if is_gaussian(likelihood) else free_form
 
 
-def maximise(objective: Callable[[], Tensor], parameters: list[nn.Parameter], how: Training) -> None:
+def maximise(
+    objective: Callable[[], Tensor], parameters: list[nn.Parameter], how: Training, noisy: bool = False
+) -> None:
     """Maximise an objective with Adam, and end on the best that was seen.
 
     Args:
         objective: A scalar, evaluated anew at each step.
         parameters: What to train.
-        how: Steps, learning rate and whether to show progress. With minibatches the objective is too noisy to tell
-            the best, and the last stands.
+        how: Steps, learning rate and whether to show progress.
+        noisy: The objective is one of minibatches, which cannot tell the best; the last stands.
 
     Raises:
         FloatingPointError: The objective is no longer finite.
@@ -176,7 +173,7 @@ def maximise(objective: Callable[[], Tensor], parameters: list[nn.Parameter], ho
                 f"the bound became {value.item()} at step {step} of {steps}; lower lr (now {lr:g}), "
                 "or scale inputs and targets to moderate values"
             )
-        if how.batch_size is not None or value.item() > best_value:
+        if noisy or value.item() > best_value:
             best, best_value = [p.detach().clone() for p in parameters], value.item()
         if step < steps:
             (-value).backward()

@@ -17,7 +17,7 @@ def variance(kernel: Kernel, x: Tensor) -> Tensor:
     return kernel(x, diag=True)
 
 
-def hyperparameters(kernel: Kernel) -> Tensor:
+def flat_parameters(kernel: Kernel) -> Tensor:
     """All parameters of a kernel in one vector, by which to tell whether it has changed."""
     return torch.cat([p.reshape(-1) for p in kernel.parameters()] or [torch.zeros(0)])
 
@@ -33,10 +33,12 @@ class Component:
     Attributes:
         kernel: The RBF or Matérn kernel itself.
         variance: v, `[*L]`.
+        active_dims: The input dimensions it looks at; all of them if not given.
     """
 
     kernel: RBFKernel | MaternKernel
     variance: Tensor
+    active_dims: Tensor | None
 
     @property
     def smoothness(self) -> float:
@@ -55,13 +57,23 @@ def components(kernel: Kernel) -> list[Component]:
     Raises:
         UnsupportedKernelError: Some part of the kernel is of another type.
     """
-    if isinstance(kernel, RBFKernel | MaternKernel):
-        return [Component(kernel, torch.ones_like(kernel.lengthscale[..., 0, 0]))]
-    if isinstance(kernel, ScaleKernel):
-        return [Component(c.kernel, kernel.outputscale * c.variance) for c in components(kernel.base_kernel)]
-    if isinstance(kernel, AdditiveKernel):
+    if type(kernel) in (RBFKernel, MaternKernel):
+        return [Component(kernel, torch.ones_like(kernel.lengthscale[..., 0, 0]), kernel.active_dims)]
+    if type(kernel) is ScaleKernel:
+        if kernel.active_dims is not None and isinstance(kernel.base_kernel, AdditiveKernel):
+            raise UnsupportedKernelError("give active_dims to the terms of a sum of kernels, not to the sum")
+        return [
+            Component(c.kernel, kernel.outputscale * c.variance, _first(kernel.active_dims, c.active_dims))
+            for c in components(kernel.base_kernel)
+        ]
+    if type(kernel) is AdditiveKernel and kernel.active_dims is None:
         return [c for part in kernel.kernels for c in components(part)]
     raise UnsupportedKernelError(
         f"{type(kernel).__name__} has no spectral density here; expected RBFKernel or MaternKernel, "
         "scaled by ScaleKernel and summed by + as you like"
     )
+
+
+def _first(outer: Tensor | None, inner: Tensor | None) -> Tensor | None:
+    """A scaled kernel selects dimensions for what it scales."""
+    return inner if outer is None else outer

@@ -32,6 +32,8 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
     Raises:
         ValueError: `K` holds NaN or infinite values.
     """
+    if K.dtype not in SMALLEST_JITTER:
+        raise TypeError(f"covariances are factorised in float64 or float32, got {K.dtype}; call .double() on the model")
     if K.shape[-1] == 0:
         return K
     diagonal = K.detach().diagonal(dim1=-2, dim2=-1).abs().mean(-1)

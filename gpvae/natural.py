@@ -5,6 +5,9 @@ natural mean ∂E/∂m - 2 m ∂E/∂s. For a Gaussian likelihood one full step 
 takes Adam thousands.
 """
 
+import logging
+from dataclasses import dataclass
+
 import torch
 from gpytorch.likelihoods import Likelihood
 from torch import Tensor
@@ -13,6 +16,34 @@ from gpvae.likelihoods import expected_log_prob
 from gpvae.objectives import expected_log_likelihood, online_elbo
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
+
+logger = logging.getLogger(__name__)
+
+#: A step that must be shorter than this to raise the bound is not worth taking.
+SMALLEST_STEP = 1e-6
+
+
+@dataclass
+class PointSites:
+    """The sites of a task's points, kept so that a search can go on from them.
+
+    Attributes:
+        precision: `[*L, N]`.
+        natural_mean: `[*L, N]`.
+    """
+
+    precision: Tensor
+    natural_mean: Tensor
+
+    @classmethod
+    def none(cls, y: Tensor) -> "PointSites":
+        """Sites that say nothing."""
+        return cls(torch.zeros_like(y), torch.zeros_like(y))
+
+    def posterior(self, past: Site, a: Tensor) -> Posterior:
+        """q(v) of the past and these sites."""
+        h = past.h + (a @ self.natural_mean[..., None])[..., 0]
+        return Posterior.from_site(Site(past.c, h, past.G + (a * self.precision[..., None, :]) @ a.mT))
 
 
 def natural_posterior(
@@ -24,6 +55,7 @@ def natural_posterior(
     steps: int = 1000,
     lr: float = 1.0,
     tolerance: float = 1e-9,
+    sites: PointSites | None = None,
 ) -> tuple[Posterior, Tensor]:
     """The q(v) that maximises the online bound, and the bound, `[*L]`.
 
@@ -36,11 +68,12 @@ def natural_posterior(
         steps: Most steps to take.
         lr: Step size, up to 1; halved where a step would lower the bound.
         tolerance: Stop when a step of size 1 would change the bound by less than this share.
+        sites: Where to start, and to leave the sites that were found.
     """
     if not 0 < lr <= 1:
         raise ValueError(f"the step size of natural gradients lies above 0 and up to 1, got lr={lr}")
-    precision, natural_mean = torch.zeros_like(y), torch.zeros_like(y)
-    q = Posterior.from_site(past)
+    sites = PointSites.none(y) if sites is None else sites
+    q = sites.posterior(past, a)
     bound = _bound(q, past, likelihood, a, prior, y)
     step = lr
     for _ in range(steps):
@@ -49,21 +82,24 @@ def natural_posterior(
             expected = expected_log_prob(likelihood, y, mean, var).sum()
             by_mean, by_var = torch.autograd.grad(expected, (mean, var))
         target = (-2 * by_var).clamp_min(0)
-        new_precision = torch.lerp(precision, target, step)
-        new_mean = torch.lerp(natural_mean, by_mean + target * mean.detach(), step)
-        h = past.h + (a @ new_mean[..., None])[..., 0]
-        proposed = Posterior.from_site(Site(past.c, h, past.G + (a * new_precision[..., None, :]) @ a.mT))
+        moved = PointSites(
+            torch.lerp(sites.precision, target, step),
+            torch.lerp(sites.natural_mean, by_mean + target * mean.detach(), step),
+        )
+        proposed = moved.posterior(past, a)
         new_bound = _bound(proposed, past, likelihood, a, prior, y)
         gain = float((new_bound - bound).sum() / bound.abs().sum())
         if not gain > -tolerance:  # too far, or not a number
             step /= 2
-            if step < 1e-6:
+            if step < SMALLEST_STEP:
                 break
             continue
-        precision, natural_mean, q, bound = new_precision, new_mean, proposed, new_bound
+        sites.precision, sites.natural_mean = moved.precision, moved.natural_mean
+        q, bound = proposed, new_bound
         if abs(gain) <= step * tolerance:
-            break
+            return q, bound
         step = min(2 * step, lr)
+    logger.warning("natural gradients have not settled: the bound may lie below its optimum")
     return q, bound
 
 

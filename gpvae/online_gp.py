@@ -2,9 +2,10 @@
 
 import copy
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import torch
 from gpytorch.distributions import MultivariateNormal
@@ -16,7 +17,8 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
 from gpvae import checks, hyperparameters
-from gpvae.inducing import CosS, InducingVariables, LegS
+from gpvae.inducing import InducingVariables
+from gpvae.inducing.choice import families
 from gpvae.inference import Training, absorb, best_bound
 from gpvae.kernels import covariance, variance
 from gpvae.likelihoods import check_likelihood, check_targets, is_gaussian, predictive
@@ -26,6 +28,8 @@ from gpvae.streaming import StreamingPosterior
 
 #: A family is said not to resolve the signal if it cannot follow the frequencies of this share of its variance.
 RESOLVED = 0.9
+#: So many variables are not worth advising.
+FAR_TOO_MANY = 5000
 
 
 Arrays = ArrayLike | Tensor
@@ -38,9 +42,11 @@ class ResolutionWarning(UserWarning):
 class OnlineGP(nn.Module):
     """A Gaussian process that learns from a stream, batch by batch, at constant cost, and keeps none of the data.
 
+    Its prior mean is zero: centre the targets. Predictions carry no gradients.
+
     Args:
-        inducing: A family of inducing variables; several of them, of which the one with the highest bound answers;
-            or `"auto"`, which stands for LegS and CosS.
+        inducing: A family of inducing variables; several of them, which all learn and of which the one with the
+            highest bound answers; or `"auto"`, which stands for LegS and CosS.
         kernel: A gpytorch kernel, turned to double precision. Its batch shape `*L` makes as many independent outputs.
         likelihood: A gpytorch likelihood: Gaussian, Bernoulli, negative binomial or Poisson.
         num_inducing: Number of inducing variables for `inducing="auto"`.
@@ -65,7 +71,7 @@ class OnlineGP(nn.Module):
             raise ValueError(f"power={power} needs a Gaussian likelihood, got {type(likelihood).__name__}")
         self.kernel = kernel.double()
         self.likelihood = likelihood.double()
-        streams = [StreamingPosterior(family, power) for family in _families(inducing, num_inducing)]
+        streams = [StreamingPosterior(family, power) for family in families(inducing, num_inducing)]
         self.streams = nn.ModuleList(streams)  # type: ignore[assignment]
         self.register_buffer("best", torch.zeros((), dtype=torch.int64))
         self.register_buffer("input_dim", torch.zeros((), dtype=torch.int64))
@@ -83,7 +89,9 @@ class OnlineGP(nn.Module):
     @torch.no_grad()
     def bound(self) -> Tensor:
         """The bound on the log evidence of all data so far, `[*L]`."""
-        return self.stream.site.log_evidence()
+        if not self.stream.started:
+            return self.stream.c.expand(self.kernel.batch_shape)
+        return self.stream.present(self.kernel)[1].log_evidence()
 
     def fit_hyperparameters(
         self,
@@ -105,11 +113,8 @@ class OnlineGP(nn.Module):
         """
         x, y = self._checked(x, y)
         with self._all_or_nothing():
-            objective = None
-            if len(x) > max_exact or not is_gaussian(self.likelihood):
-                trial = StreamingPosterior(copy.deepcopy(self.inducing))
-                trial.begin(self.kernel, x)
-                objective = best_bound(trial, self.kernel, self.likelihood, x, y)
+            exact = is_gaussian(self.likelihood) and len(x) <= max_exact
+            objective = None if exact else lambda: self._trial_bound(x, y)
             hyperparameters.fit(self.kernel, self.likelihood, x, y, objective, shortest)
         return self
 
@@ -145,7 +150,7 @@ class OnlineGP(nn.Module):
             for stream in (self.stream, *(s for i, s in enumerate(self.streams) if i != leader)):
                 stream.begin(self.kernel, x)
                 absorb(stream, self.kernel, self.likelihood, x, y, how)
-                how = replace(how, hyperparameters=False)  # trained once, on the family that leads
+                how = replace(how, train_hyperparameters=False)  # trained once, on the family that leads
             bounds = [float(stream.site.log_evidence().sum()) for stream in self.streams]
             self.best.fill_(bounds.index(max(bounds)))
             self.input_dim.fill_(x.shape[-1])
@@ -158,9 +163,12 @@ class OnlineGP(nn.Module):
         Args:
             inducing: The new family, for instance `LegS(300)` after a warning that 150 are too few.
         """
-        self.stream.replace(self.kernel, inducing)
-        self.streams = nn.ModuleList([self.stream])  # type: ignore[assignment]
+        (family,) = families([inducing])
+        stream = copy.deepcopy(self.stream)
+        stream.replace(self.kernel, family.to(stream.h))
+        self.streams = nn.ModuleList([stream])  # type: ignore[assignment]
         self.best.zero_()
+        self._warn_unresolved()
         return self
 
     @torch.no_grad()
@@ -226,7 +234,8 @@ class OnlineGP(nn.Module):
             raise RuntimeError("there is nothing to reconstruct before the first update")
         frame, q = self.stream.posterior(self.kernel)
         half = frame.inducing.basis(x) @ frame.L  # g(x)ᵀ L
-        return Normal((half @ q.mean[..., None])[..., 0], (half @ q.root).norm(dim=-1).clamp_min(1e-150))
+        spread = (half @ q.root).norm(dim=-1).clamp_min(torch.finfo(half.dtype).tiny)
+        return Normal((half @ q.mean[..., None])[..., 0], spread)
 
     def _checked(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
         x = self._checked_inputs(x)
@@ -246,32 +255,29 @@ class OnlineGP(nn.Module):
         try:
             yield
         except BaseException:
-            self.load_state_dict(before)
+            super().load_state_dict(before)
             raise
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Load a state, all or nothing, that was saved from a model built in the same way."""
+        with self._all_or_nothing():
+            return super().load_state_dict(state_dict, *args, **kwargs)
+
+    def _trial_bound(self, x: Tensor, y: Tensor) -> Callable[[], Tensor]:
+        """The bound of a stream that begins with x, as a function of the hyperparameters."""
+        trial = StreamingPosterior(copy.deepcopy(self.inducing))
+        trial.begin(self.kernel, x)
+        return best_bound(trial, self.kernel, self.likelihood, x, y)
 
     def _warn_unresolved(self) -> None:
         family = self.inducing
-        least = family.num_needed(self.kernel, RESOLVED)
+        least = family.num_needed(self.kernel, RESOLVED) if family.started else None
         if least is None or least <= family.num_inducing:
             return
         warnings.warn(
             f"{family.num_inducing} {type(family).__name__} variables are too few for a stream that is this long "
-            f"against the kernel's lengthscale; about {family.num_needed(self.kernel)} would resolve it",
+            f"against the kernel's lengthscale; about {family.num_needed(self.kernel)} would resolve it"
+            + ("" if least < FAR_TOO_MANY else ": points, or a memory with a window, may serve better"),
             ResolutionWarning,
             stacklevel=3,
         )
-
-
-def _families(
-    inducing: InducingVariables | Sequence[InducingVariables] | str, num_inducing: int | None
-) -> list[InducingVariables]:
-    if isinstance(inducing, str) and inducing == "auto":
-        if num_inducing is None:
-            raise ValueError('inducing="auto" needs num_inducing, the number of variables for LegS and CosS')
-        return [LegS(num_inducing), CosS(num_inducing)]
-    given = inducing if isinstance(inducing, Sequence) else [inducing]
-    families = [family for family in given if isinstance(family, InducingVariables)]
-    if not families or len(families) < len(given):
-        error = ValueError if isinstance(inducing, str) else TypeError
-        raise error(f'inducing is a family such as gpvae.inducing.LegS(150), or "auto"; got {inducing!r}')
-    return families

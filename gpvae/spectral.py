@@ -42,19 +42,14 @@ def frequencies(kernel: Kernel, base: Tensor) -> Tensor:
     """ω = base / lengthscale for the frequencies of `draw_frequencies`, `[*L, R, D]`."""
     parts = components(kernel)
     blocks = base.split(_shares(len(base), parts))
-    return torch.cat([_scaled(part, block) for part, block in zip(parts, blocks, strict=True)], -2)
+    return _joined([_scaled(part, block) for part, block in zip(parts, blocks, strict=True)], -2)
 
 
 def amplitudes(kernel: Kernel, num: int) -> Tensor:
     """a_r = v / R_c: the variance of each component, shared among its frequencies, `[*L, R]`."""
     parts = components(kernel)
-    return torch.cat(
-        [
-            (p.variance / n)[..., None].expand(*p.variance.shape, n)
-            for p, n in zip(parts, _shares(num, parts), strict=True)
-        ],
-        -1,
-    )
+    shares = zip(parts, _shares(num, parts), strict=True)
+    return _joined([(part.variance / n)[..., None].expand(*part.variance.shape, n) for part, n in shares], -1)
 
 
 def features(omega: Tensor, x: Tensor) -> Tensor:
@@ -66,6 +61,12 @@ def features(omega: Tensor, x: Tensor) -> Tensor:
 def bandwidth(kernel: Kernel, tail: float) -> float:
     """Angular frequency beyond which each component of a kernel over time holds less than `tail` of its variance."""
     return max(_quantile(part.smoothness, tail) / float(part.lengthscale.detach().min()) for part in components(kernel))
+
+
+def _joined(blocks: list[Tensor], dim: int) -> Tensor:
+    """Concatenate along an axis, the axes before it broadcast."""
+    batch = torch.broadcast_shapes(*(block.shape[:dim] for block in blocks))
+    return torch.cat([block.expand(*batch, *block.shape[dim:]) for block in blocks], dim)
 
 
 @lru_cache
@@ -80,7 +81,7 @@ def _shares(num: int, parts: list[Component]) -> list[int]:
 
 def _scaled(part: Component, base: Tensor) -> Tensor:
     """Divide by the lengthscale; dimensions outside the kernel's `active_dims` get frequency zero."""
-    active = part.kernel.active_dims
+    active = part.active_dims
     if active is None:
         return base / part.lengthscale
     mask = torch.zeros(base.shape[-1], dtype=base.dtype, device=base.device).index_fill(0, active, 1.0)

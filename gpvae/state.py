@@ -2,6 +2,7 @@
 
 from itertools import chain
 from typing import Any
+from zlib import crc32
 
 import torch
 from torch import Tensor, nn
@@ -20,9 +21,33 @@ def same(a: Tensor, b: Tensor) -> bool:
 
 
 class Resizable(nn.Module):
-    """A module whose own buffers and parameters take the shapes of the state that is loaded into them."""
+    """A module whose own buffers and parameters take the shapes of the state that is loaded into them.
+
+    So that a state does not end up in a module it does not belong to, a checksum of the configuration goes with it.
+    """
+
+    signature: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("signature", torch.zeros((), dtype=torch.int64))
+
+    @property
+    def configuration(self) -> str:
+        """Whatever a state must have in common with the module that it is loaded into."""
+        return type(self).__name__
+
+    def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
+        self.signature.fill_(crc32(self.configuration.encode()))
+        super()._save_to_state_dict(destination, prefix, keep_vars)
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
+        signature = state_dict.get(f"{prefix}signature")
+        if signature is not None and not signature.is_meta and int(signature) != crc32(self.configuration.encode()):
+            raise ValueError(
+                f"the state was saved from something else than {self.configuration}; build the model as it was built "
+                "when the state was saved"
+            )
         for name, tensor in chain(self._parameters.items(), self._buffers.items()):
             incoming = state_dict.get(prefix + name)
             if tensor is not None and incoming is not None and incoming.shape != tensor.shape:

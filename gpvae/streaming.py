@@ -8,7 +8,7 @@ from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.inducing import Functionals, InducingVariables
-from gpvae.kernels import hyperparameters, variance
+from gpvae.kernels import flat_parameters, variance
 from gpvae.linalg import cholesky, solve_lower
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
@@ -36,7 +36,7 @@ class Frame:
 
     @classmethod
     def of_past(cls, past: InducingVariables, kernel: Kernel) -> "Frame":
-        """Whiten variables that were settled under an earlier kernel, if they are still the same under this one."""
+        """Whiten variables settled under an earlier kernel; `kuv` refuses where they are no longer the same."""
         return cls(past, kernel, cholesky(past.kuv(kernel, past)))
 
     def features(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -59,7 +59,7 @@ class StreamingPosterior(Resizable):
     h: Tensor
     G: Tensor
     L: Tensor
-    hyperparameters: Tensor
+    kernel_parameters: Tensor
 
     def __init__(self, inducing: InducingVariables, power: float = 0.0) -> None:
         super().__init__()
@@ -68,8 +68,13 @@ class StreamingPosterior(Resizable):
         self.inducing = inducing
         self.past = copy.deepcopy(inducing).requires_grad_(False)
         self.power = power
-        for name, shape in (("c", ()), ("h", (0,)), ("G", (0, 0)), ("L", (0, 0)), ("hyperparameters", (0,))):
+        for name, shape in (("c", ()), ("h", (0,)), ("G", (0, 0)), ("L", (0, 0)), ("kernel_parameters", (0,))):
             self.register_buffer(name, torch.zeros(shape, dtype=torch.float64))
+
+    @property
+    def configuration(self) -> str:
+        """The power, which the site depends on."""
+        return f"a stream with power={self.power}"
 
     @property
     def started(self) -> bool:
@@ -84,6 +89,10 @@ class StreamingPosterior(Resizable):
     def begin(self, kernel: Kernel, x: Tensor) -> None:
         """Move the inducing variables on to the inputs of a new task, `[N, D]`."""
         self.inducing.advance(kernel, x)
+
+    def settle(self, kernel: Kernel) -> None:
+        """The kernel of the task is found; the inducing variables adapt to it before the task ends."""
+        self.inducing.settle(kernel)
 
     def task(self, kernel: Kernel) -> tuple[Frame, Site]:
         """The frame of the present task, and the past seen from it.
@@ -107,10 +116,10 @@ class StreamingPosterior(Resizable):
         """Consolidate a task: its frame and site become the past."""
         for buffer, value in ((self.c, site.c), (self.h, site.h), (self.G, site.G), (self.L, frame.L)):
             assign(buffer, value)
-        assign(self.hyperparameters, hyperparameters(frame.kernel))
-        self.inducing.settle(frame.kernel)
+        assign(self.kernel_parameters, flat_parameters(frame.kernel))
         self.past.load_state_dict(self.inducing.state_dict())
 
+    @torch.no_grad()
     def replace(self, kernel: Kernel, inducing: InducingVariables) -> None:
         """Go on with another family, or another number of variables; the past is carried over to it.
 
@@ -126,26 +135,27 @@ class StreamingPosterior(Resizable):
                     "only families of function values (points, HiPPO over time) can be replaced"
                 )
             inducing.advance(kernel, self.inducing.landmarks.flatten(0, -2))
-        present, self.inducing = self.inducing, inducing
-        try:
-            with torch.no_grad():
-                frame, site = self.task(kernel) if self.started else (None, None)
-        except BaseException:
-            self.inducing = present
-            raise
+            inducing.settle(kernel)
+        self.inducing = inducing
+        carried = self.task(kernel) if self.started else None
         self.past = copy.deepcopy(inducing).requires_grad_(False)
-        if frame is not None and site is not None:
-            self.end(frame, site)
+        if carried is not None:
+            self.end(*carried)
 
-    def posterior(self, kernel: Kernel) -> tuple[Frame, Posterior]:
-        """q(v) of the consolidated past, under the kernel as it is now."""
+    def present(self, kernel: Kernel) -> tuple[Frame, Site]:
+        """The consolidated past in its own frame, under the kernel as it is now."""
         if self._unchanged(kernel):
-            return Frame(self.past, kernel, self.L), Posterior.from_site(self.site)
+            return Frame(self.past, kernel, self.L), self.site
         frame = Frame.of_past(self.past, kernel)
         C = solve_lower(self.L, frame.L).mT  # the same u, whitened by another factor
-        return frame, Posterior.from_site(self.site.transport(C, torch.zeros_like(C)))
+        return frame, self.site.transport(C, torch.zeros_like(C))
+
+    def posterior(self, kernel: Kernel) -> tuple[Frame, Posterior]:
+        """q(v) of the consolidated past."""
+        frame, site = self.present(kernel)
+        return frame, Posterior.from_site(site)
 
     def _unchanged(self, kernel: Kernel) -> bool:
         """Whether the kernel is as it was when the past was consolidated, and is not being trained."""
-        now = hyperparameters(kernel)
-        return not (now.requires_grad and torch.is_grad_enabled()) and torch.equal(now, self.hyperparameters)
+        now = flat_parameters(kernel)
+        return not (now.requires_grad and torch.is_grad_enabled()) and torch.equal(now, self.kernel_parameters)

@@ -140,7 +140,7 @@ class LegT(LegS):
 class LagT(Measure):
     """Translated Laguerre: exponentially decaying into the past, g_m = L_m((t-x)/θ), ω = exp(-(t-x)/θ)/θ.
 
-    The support is cut where exp(-(t-x)/2θ), the envelope of g_m ω, falls below the smallest double.
+    The support is cut where exp(-(t-x)/2θ), the envelope of g_m ω, falls below the precision of a double.
     """
 
     sliding = True

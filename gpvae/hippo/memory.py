@@ -60,7 +60,7 @@ def transition(
     """
     if not measure.sliding:
         if type(measure) is not LegS:
-            measure.ode(t)  # explains why there is none
+            raise NotImplementedError(f"{type(measure).__name__} has no closed-form update along a path; LegS has")
         t2 = t + num_steps * dt
         edges = (t + dt * torch.arange(num_steps + 1, dtype=t.dtype, device=t.device)) / t2
         return rescale(measure.size, t / t2), path_weights(measure.size, edges)

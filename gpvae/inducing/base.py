@@ -1,11 +1,10 @@
-"""The four questions that a family of inducing variables answers; nothing else in the package names a family.
+"""The four questions that a family of inducing variables answers; what lies beyond this package names no family.
 
 Shapes: `*L` batch of latent dimensions (the kernel's batch shape), M inducing variables, N inputs, D input dims.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
-from zlib import crc32
+from typing import Self
 
 import torch
 from gpytorch.kernels import Kernel
@@ -30,7 +29,6 @@ class InducingVariables(Resizable, ABC):
     """
 
     num_advances: Tensor
-    signature: Tensor
 
     def __init__(self, num_inducing: int) -> None:
         super().__init__()
@@ -38,7 +36,11 @@ class InducingVariables(Resizable, ABC):
             raise ValueError(f"num_inducing is at least 1, got {num_inducing}")
         self.num_inducing = num_inducing
         self.register_buffer("num_advances", torch.zeros((), dtype=torch.int64))
-        self.register_buffer("signature", torch.tensor(crc32(f"{type(self).__name__}({num_inducing})".encode())))
+
+    @property
+    def configuration(self) -> str:
+        """The family and its number of variables."""
+        return f"{type(self).__name__}(num_inducing={self.num_inducing})"
 
     @abstractmethod
     def kuu(self, kernel: Kernel) -> Tensor:
@@ -74,7 +76,7 @@ class InducingVariables(Resizable, ABC):
 
     @torch.no_grad()
     def settle(self, kernel: Kernel) -> None:
-        """Take note that a task ends with this kernel; nothing to do where the variables do not depend on it."""
+        """Take note that this is the kernel of the task, its training done; for families that depend on it."""
         return
 
     @property
@@ -97,15 +99,6 @@ class InducingVariables(Resizable, ABC):
     def num_needed(self, kernel: Kernel, share: float = 0.99) -> int | None:
         """How many variables follow the frequencies of a share of the kernel's variance, where the family can tell."""
         return None
-
-    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
-        signature = state_dict.get(f"{prefix}signature")
-        if signature is not None and not signature.is_meta and int(signature) != int(self.signature):
-            raise ValueError(
-                f"the state is of another family or number of inducing variables than {type(self).__name__}"
-                f"({self.num_inducing}); build the model with the family that the state was saved from"
-            )
-        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
 
 class Functionals(InducingVariables):

@@ -23,13 +23,14 @@ class FourierFeatures(InducingVariables):
 
     Args:
         num_inducing: Number of waves M, best odd: a constant, and cosines and sines of equal frequency.
-        start: a, at or before the first input of the whole stream.
-        end: b, at or after the last.
+        start: a, a few lengthscales before the first input of the whole stream: the waves have the period b - a, so
+            close to its ends no number of them is exact.
+        end: b, as much after the last.
     """
 
     start: Tensor
     end: Tensor
-    hyperparameters: Tensor
+    settled: Tensor
 
     def __init__(self, num_inducing: int, start: float, end: float) -> None:
         super().__init__(num_inducing)
@@ -37,7 +38,7 @@ class FourierFeatures(InducingVariables):
             raise ValueError(f"the interval needs end > start, got start={start}, end={end}")
         self.register_buffer("start", torch.tensor(start, dtype=torch.float64))
         self.register_buffer("end", torch.tensor(end, dtype=torch.float64))
-        self.register_buffer("hyperparameters", torch.zeros(0, dtype=torch.float64))
+        self.register_buffer("settled", torch.zeros(0, dtype=torch.float64))
 
     def kuu(self, kernel: Kernel) -> Tensor:
         """<φ_m, φ_n> in the RKHS: the identity from the integral, and a term of rank p from the left end."""
@@ -71,7 +72,7 @@ class FourierFeatures(InducingVariables):
         same_interval = bool(self.start == old.start) and bool(self.end == old.end)
         if not same_interval or self.num_inducing != old.num_inducing:
             raise ValueError("Fourier features on different intervals or of different number are not comparable")
-        recorded = old.hyperparameters
+        recorded = old.settled
         if recorded.numel() and not same(recorded, _recorded(kernel)):
             raise ValueError(
                 "the variables of Fourier features depend on the kernel's hyperparameters, so these cannot change "
@@ -97,7 +98,7 @@ class FourierFeatures(InducingVariables):
     @torch.no_grad()
     def settle(self, kernel: Kernel) -> None:
         """Record the hyperparameters that the variables of a finished task depend on."""
-        assign(self.hyperparameters, _recorded(kernel))
+        assign(self.settled, _recorded(kernel))
 
     def _scale(self, kernel: Kernel) -> Tensor:
         """What makes ∫ ((λ + d/dx)^p φ_m)² dx / q one, `[*L, M]`."""
@@ -134,13 +135,14 @@ def _matern(kernel: Kernel) -> tuple[int, Tensor, Tensor]:
     if lengthscale.shape[-1] != 1:
         raise UnsupportedKernelError(f"FourierFeatures need one lengthscale, got ard_num_dims={lengthscale.shape[-1]}")
     nu = parts[0].smoothness
-    return round(nu + 0.5), math.sqrt(2 * nu) / lengthscale[..., 0, 0], parts[0].variance
+    lam, v = torch.broadcast_tensors(math.sqrt(2 * nu) / lengthscale[..., 0, 0], parts[0].variance)
+    return round(nu + 0.5), lam, v
 
 
 def _recorded(kernel: Kernel) -> Tensor:
     """The hyperparameters that the variables depend on, to tell whether they have changed."""
     _, lam, v = _matern(kernel)
-    return torch.stack([lam.detach(), v.detach().expand_as(lam)])
+    return torch.stack([lam.detach(), v.detach()])
 
 
 def _state_covariance(p: int, lam: Tensor, v: Tensor) -> Tensor:

@@ -61,8 +61,9 @@ class TimeMemory(Functionals):
 
     @property
     def landmarks(self) -> Tensor:
-        """The nodes between the two ends of the past."""
-        return torch.cat([self.origin.reshape(1, 1), self.nodes, self.end.reshape(1, 1)])
+        """The nodes between the two ends of the stream so far."""
+        inside = torch.maximum(self.nodes, self.origin)
+        return torch.cat([self.origin.reshape(1, 1), inside, self.end.reshape(1, 1)])
 
     def combine(self, K: Tensor) -> Tensor:
         """Φᵀ K."""
@@ -91,6 +92,11 @@ class TimeMemory(Functionals):
             assign(self.window, last - origin)
         assign(self.origin, origin)
         assign(self.end, torch.fmax(self.end, last))
+        self.settle(kernel)
+
+    @torch.no_grad()
+    def settle(self, kernel: Kernel) -> None:
+        """Choose as many nodes as the kernel needs."""
         num_nodes = self._num_nodes(kernel)
         if num_nodes != len(self.positions):
             positions, Phi = self.measure.projection(num_nodes, self.end)

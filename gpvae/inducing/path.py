@@ -2,6 +2,10 @@
 
 Point i of the stream occupies [i, i+1)·Δt of a path x(s), and u_m = ∫ f(x(s)) φ_m(s) ds. With random Fourier
 features H(x) the memory is Z = ∫ H(x(s)) φ(s) ds, `[M, 2R]`, updated a whole task at a time.
+
+`memory` is Z as the tasks before left it after `elapsed` time, `path` the inputs of the present task, and `state` both
+together: Z at the end of the path, for the frequencies `omega`. In the first task, when `memory` is empty, Z can be
+built anew for other lengthscales; later it cannot.
 """
 
 from typing import Literal, get_args
@@ -83,6 +87,14 @@ class LegSPath(InducingVariables):
         self.register_buffer("history", empty.clone())  # inputs before, kept for the paper's pairing only
         self.register_buffer("state", self.memory.clone())  # memory and path together
 
+    @property
+    def configuration(self) -> str:
+        """All that shapes the memory."""
+        return (
+            f"{type(self).__name__}(num_inducing={self.num_inducing}, num_frequencies={self.num_frequencies}, "
+            f"dt={self.dt}, stride={self.stride}, evolution={self.evolution}, pairing={self.pairing})"
+        )
+
     def kuu(self, kernel: Kernel) -> Tensor:
         """Z diag(a) Zᵀ."""
         return self.kuv(kernel, self)
@@ -95,8 +107,7 @@ class LegSPath(InducingVariables):
             signal = covariance(kernel, self._inputs, x)
             nothing = signal.new_zeros(*signal.shape[:-2], self.num_inducing, signal.shape[-1])
             return self._carry(nothing, torch.zeros_like(self.elapsed), signal)
-        Z = self._state(kernel)
-        return Z @ features(frequencies(kernel, self.base), x).mT
+        return self._weighted(kernel) @ features(frequencies(kernel, self.base), x).mT
 
     def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
         """H(x) diag(a) H(x)ᵀ; with the paper's pairing the kernel itself."""
@@ -111,7 +122,7 @@ class LegSPath(InducingVariables):
             return super().kuv(kernel, old)
         if not torch.equal(self.base, old.base):
             raise ValueError("two path memories with different random frequencies have no covariance in common")
-        return self._state(kernel) @ old._projection(kernel).mT
+        return self._weighted(kernel) @ old._projection(kernel).mT
 
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
         """Take the inputs of a new task on the path."""
@@ -132,7 +143,7 @@ class LegSPath(InducingVariables):
 
     @torch.no_grad()
     def settle(self, kernel: Kernel) -> None:
-        """Build the memory with the lengthscales that the task ends with."""
+        """Build the memory with the lengthscales that the task has found."""
         assign(self.state, self._projection(kernel))
         assign(self.omega, frequencies(kernel, self.base))
 
@@ -176,6 +187,6 @@ class LegSPath(InducingVariables):
         a = amplitudes(kernel, self.num_frequencies)
         return torch.cat([a, a], -1)[..., None, :]
 
-    def _state(self, kernel: Kernel) -> Tensor:
+    def _weighted(self, kernel: Kernel) -> Tensor:
         """Z diag(a)."""
         return self._projection(kernel) * self._amplitudes(kernel)

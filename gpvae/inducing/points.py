@@ -14,7 +14,7 @@ class Points(Functionals):
     Args:
         num_inducing: Number of points M.
         trainable: Optimise the points together with whatever else is trained.
-        keep: Share of the old points that stay when a new task begins.
+        keep: Share of the old points that stay when a new task begins, or more where the task has few inputs.
         input_dim: Input dimension; needed up front only where shapes must not change later (DDP).
         seed: Seed of the sampling.
     """
@@ -47,7 +47,7 @@ class Points(Functionals):
     def choose(self, kernel: Kernel, x: Tensor) -> Tensor:
         """A random share `keep` of the old points, and new inputs for the rest."""
         rng = self._rng()
-        kept = round(self.keep * self.num_inducing) if self.started else 0
+        kept = max(round(self.keep * self.num_inducing), self.num_inducing - len(x)) if self.started else 0
         old = self.Z[torch.randperm(self.num_inducing, generator=rng)[:kept].to(self.Z.device)]
         new = x[torch.randperm(len(x), generator=rng)[: self.num_inducing - kept].to(x.device)]
         return self._fill(torch.cat([old.to(x), new]) if kept else new, x, rng)
