@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 PYTEST := OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup example test test-fast lint types check
+.PHONY: help setup hooks example test test-fast lint types check
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,7 +17,10 @@ $(STAMP): pyproject.toml constraints.txt
 	.venv/bin/python -m pip install -c constraints.txt -e ".[dev]"
 	touch $@
 
-example: $(STAMP)  ## learn a stream of ten tasks, print a table and draw docs/stream.png
+hooks: $(STAMP)  ## check every commit with pre-commit
+	.venv/bin/pre-commit install
+
+example: $(STAMP)  ## learn a stream of ten tasks, print a table and draw stream.png
 	.venv/bin/python examples/stream.py
 
 test: $(STAMP)  ## run every test

@@ -1,6 +1,6 @@
 """Ten tasks, one after the other, learnt by optimised inducing points and by a HiPPO memory.
 
-Run by `make example`; prints the test NLPD of every task at the end of the stream and draws docs/stream.png.
+Run by `make example`; prints the test NLPD of every task at the end of the stream and draws stream.png.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def main(figure: Path, steps: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--figure", type=Path, default=Path("docs/stream.png"), help="where to draw the picture")
+    parser.add_argument("--figure", type=Path, default=Path("stream.png"), help="where to draw the picture")
     parser.add_argument("--steps", type=int, default=300, help="steps a task in which the points are optimised")
     arguments = parser.parse_args()
     main(arguments.figure, arguments.steps)

@@ -91,7 +91,7 @@ def test_training_the_free_form_posterior_reaches_the_conjugate_one() -> None:
         _, site = collapsed_site(stream, kernel, NOISE, x, y)
     expected = Posterior.from_site(site)
     with inference.only_training([], kernel, likelihood, stream):
-        inference._absorb_free_form(stream, kernel, likelihood, x, y, Training(steps=400, lr=0.05), [])
+        inference._train_free_form(stream, kernel, likelihood, x, y, Training(steps=400, lr=0.05), [])
     _, found = stream.posterior(kernel)
     torch.testing.assert_close(found.mean, expected.mean, rtol=0, atol=2e-3)
     torch.testing.assert_close(found.root @ found.root.mT, expected.root @ expected.root.mT, rtol=0, atol=2e-3)

@@ -55,7 +55,7 @@ def test_sliding_memories_integrate_their_ode(measure: Measure) -> None:
 
 
 def test_cosines_explain_that_a_path_needs_an_ode() -> None:
-    with pytest.raises(NotImplementedError, match="no finite ODE"):
+    with pytest.raises(NotImplementedError, match="no closed-form update"):
         in_blocks(CosS(4), signal(), 1)
 
 
