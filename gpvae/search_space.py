@@ -1,0 +1,126 @@
+"""The hyperparameters of a kernel and a likelihood as a space to search: bounds, starts, a logarithmic scale."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from gpytorch.constraints import Interval
+from gpytorch.kernels import Kernel
+from gpytorch.likelihoods import Likelihood
+from torch import Tensor, nn
+
+#: Lengthscales, relative to the extent of the inputs, from which a search starts.
+STARTS = (0.03, 0.1, 0.3, 1.0)
+#: Noise to start from, relative to the power of the targets.
+START_NOISE = 0.05
+
+
+@dataclass(frozen=True)
+class Hyperparameter:
+    """A positive hyperparameter that is searched for on a logarithmic scale, between bounds.
+
+    Attributes:
+        name: Its name without `raw_`.
+        parameter: The raw (unconstrained) parameter.
+        constraint: Maps raw to constrained values.
+        low: Lower bounds, in the shape of the parameter.
+        high: Upper bounds.
+        scale: What a start multiplies a lengthscale with, or starts another hyperparameter from.
+    """
+
+    name: str
+    parameter: nn.Parameter
+    constraint: Interval
+    low: Tensor
+    high: Tensor
+    scale: Tensor
+
+    @property
+    def value(self) -> Tensor:
+        """The constrained value."""
+        return self.constraint.transform(self.parameter.detach())
+
+    def raw(self, logarithm: Tensor) -> Tensor:
+        """The raw value for a logarithm of the constrained one."""
+        return self.constraint.inverse_transform(logarithm.exp())
+
+    def clip(self, value: Tensor) -> Tensor:
+        """The nearest value within the bounds."""
+        return torch.minimum(torch.maximum(value.expand_as(self.low), self.low), self.high)
+
+    def ends_on(self) -> str | None:
+        """The bound it has run into, in words; a lengthscale without limit only marks an input that is not needed."""
+        bounds = ((self.low, "lower"), (self.high, "upper"))
+        for bound, word in bounds[:1] if self.name == "lengthscale" else bounds:
+            hit = (self.value / bound - 1).abs() < 1e-4
+            if bool(hit.any()):
+                return f"{self.name} = {float(self.value[hit][0]):.3g}, its {word} bound"
+        return None
+
+
+def starts(hyperparameters: list[Hyperparameter]) -> Iterator[list[Tensor]]:
+    """Where the hyperparameters are now, and a few lengthscales relative to the extent of the inputs."""
+    yield [h.value for h in hyperparameters]
+    for share in STARTS:
+        yield [h.scale * share if h.name == "lengthscale" else h.scale for h in hyperparameters]
+
+
+def search_space(
+    kernel: Kernel, likelihood: Likelihood, x: Tensor, power: float, shortest: float
+) -> Iterator[Hyperparameter]:
+    """Every positive hyperparameter that requires a gradient.
+
+    Args:
+        kernel: The kernel.
+        likelihood: The likelihood.
+        x: Inputs `[N, D]`.
+        power: Mean square of the function, roughly.
+        shortest: Shortest lengthscale, relative to the extent of the inputs.
+    """
+    extent = _extent(x)
+    for module in (m for root in (kernel, likelihood) for m in root.modules()):
+        for raw_name, parameter in module.named_parameters(recurse=False):
+            constraint = getattr(module, f"{raw_name}_constraint", None)
+            if constraint is None or not parameter.requires_grad or not bool((constraint.lower_bound >= 0).all()):
+                continue
+            name, now = raw_name.removeprefix("raw_"), constraint.transform(parameter.detach())
+            if name == "lengthscale":
+                scale = _per_dimension(module, extent).to(now).expand_as(now)
+                low, high = shortest * scale, 100 * scale
+            elif name in ("outputscale", "noise"):
+                share, least, most = (1.0, 1e-4, 1e4) if name == "outputscale" else (START_NOISE, 1e-6, 10.0)
+                scale = torch.full_like(now, share * power)
+                low, high = torch.full_like(now, least * power), torch.full_like(now, most * power)
+            else:
+                scale, low, high = now, 1e-4 * now, 1e4 * now
+            low, high = _within(constraint, low, high)
+            scale = torch.minimum(torch.maximum(scale, low), high)
+            yield Hyperparameter(name, parameter, constraint, low, high, scale)
+
+
+def _within(constraint: Interval, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
+    """Bounds that respect a constraint, with room for its inverse to be finite."""
+    least, most = constraint.lower_bound.to(low), constraint.upper_bound.to(low)
+    margin = torch.where(torch.isfinite(most), 1e-4 * (most - least), 1e-6 * least)
+    least, most = (least + margin).expand_as(low), (most - margin).expand_as(low)
+    low = torch.minimum(torch.maximum(low, least), most)
+    return low, torch.maximum(torch.minimum(high, most), low * (1 + 1e-6))
+
+
+def _per_dimension(module: nn.Module, value: Tensor) -> Tensor:
+    """A value for each input dimension, `[D]`, as a kernel's lengthscale takes it: for its own dimensions, or one."""
+    active = getattr(module, "active_dims", None)
+    value = value if active is None else value[active]
+    return value if getattr(module, "ard_num_dims", None) else value.mean()
+
+
+def _extent(x: Tensor) -> Tensor:
+    """Extent of the inputs in each dimension, one where there is none, `[D]`."""
+    extent = x.amax(0) - x.amin(0)
+    return torch.where(extent > 0, extent, torch.ones_like(extent))
+
+
+def set_values(hyperparameters: list[Hyperparameter], values: list[Tensor]) -> None:
+    """Give the hyperparameters constrained values, clipped to their bounds."""
+    for h, value in zip(hyperparameters, values, strict=True):
+        h.parameter.data = h.raw(h.clip(value).log())
