@@ -119,6 +119,7 @@ def _train_free_form(
 
     noisy = how.batch_size is not None and how.batch_size < len(x)
     maximise(lambda: elbo(next(batches)).sum() / y.numel(), [*q.parameters(), *trained], how, noisy)
+    stream.settle(kernel)
     with torch.no_grad():
         frame, _ = stream.task(kernel)
         stream.end(frame, q().to_site(elbo(slice(None))))

@@ -91,6 +91,15 @@ def test_trained_hyperparameters_of_counts_end_with_the_best_q() -> None:
     assert trained > OnlineGP(LegS(15), rbf(1.0, 2.0), PoissonLikelihood()).update(X[:100], y).bound()
 
 
+def test_fourier_features_go_on_after_training_with_minibatches() -> None:
+    """The kernel that the first task ends with is the one that later tasks are held to."""
+    gp = OnlineGP(FourierFeatures(15, -2, 12), matern(), PoissonLikelihood())
+    y = torch.poisson(5 + 3 * Y, generator=torch.Generator().manual_seed(0))
+    gp.update(X[:60], y[:60], train_hyperparameters=True, steps=10, batch_size=20)
+    gp.update(X[60:120], y[60:120])
+    assert torch.isfinite(gp.bound())
+
+
 def test_natural_gradients_go_on_from_the_sites_they_are_given() -> None:
     kernel, y = rbf(), torch.ones(10, dtype=torch.float64)
     frame = Frame.of(LegS(6).advance(kernel, X[:10, None]), kernel)
