@@ -151,8 +151,9 @@ class OnlineGP(nn.Module):
                 stream.begin(self.kernel, x)
                 absorb(stream, self.kernel, self.likelihood, x, y, how)
                 how = replace(how, train_hyperparameters=False)  # trained once, on the family that leads
-            bounds = [float(stream.site.log_evidence().sum()) for stream in self.streams]
-            self.best.fill_(bounds.index(max(bounds)))
+            if len(self.streams) > 1:
+                bounds = [float(stream.site.log_evidence().sum()) for stream in self.streams]
+                self.best.fill_(bounds.index(max(bounds)))
             self.input_dim.fill_(x.shape[-1])
             self._warn_unresolved()
         return self
@@ -251,7 +252,7 @@ class OnlineGP(nn.Module):
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        before = copy.deepcopy(self.state_dict())
+        before = {name: value.clone() for name, value in self.state_dict().items()}
         try:
             yield
         except BaseException:

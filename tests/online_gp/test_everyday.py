@@ -93,7 +93,7 @@ def test_trained_hyperparameters_of_counts_end_with_the_best_q() -> None:
 
 def test_fourier_features_go_on_after_training_with_minibatches() -> None:
     """The kernel that the first task ends with is the one that later tasks are held to."""
-    gp = OnlineGP(FourierFeatures(15, -2, 12), matern(), PoissonLikelihood())
+    gp = OnlineGP(FourierFeatures(15, -2, 12), matern(4.0), PoissonLikelihood())
     y = torch.poisson(5 + 3 * Y, generator=torch.Generator().manual_seed(0))
     gp.update(X[:60], y[:60], train_hyperparameters=True, steps=10, batch_size=20)
     gp.update(X[60:120], y[60:120])
