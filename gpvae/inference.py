@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import Likelihood
+from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
 
@@ -29,7 +30,7 @@ class Training:
         lr: Learning rate of Adam, 0.01 if not given.
         train_hyperparameters: Train kernel and likelihood too.
         batch_size: Minibatch size for likelihoods other than Gaussian; all points if not given.
-        progress: Show a progress bar.
+        progress: Show a progress bar, in a terminal.
     """
 
     steps: int | None = None
@@ -165,8 +166,9 @@ def maximise(
     """
     steps, lr = 1000 if how.steps is None else how.steps, 0.01 if how.lr is None else how.lr
     optimizer = torch.optim.Adam(parameters, lr=lr)
+    hidden = not (how.progress and Console().is_terminal)
     best, best_value = [p.detach().clone() for p in parameters], -torch.inf
-    for step in track(range(steps + 1), description="updating", disable=not how.progress, transient=True):
+    for step in track(range(steps + 1), description="updating", disable=hidden, transient=True):
         optimizer.zero_grad()
         value = objective()
         if not bool(torch.isfinite(value)):
