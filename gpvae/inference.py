@@ -144,7 +144,7 @@ def best_bound(
         frame, past = stream.task(kernel)
         a, prior = frame.features(x)
         with torch.no_grad():
-            q, _ = natural_posterior(past, likelihood, a, prior, y, sites=sites)
+            q, _ = natural_posterior(past, likelihood, a, prior, y, steps=100, tolerance=1e-7, sites=sites)
         return online_elbo(q, past, expected_log_likelihood(q, likelihood, a, prior, y, len(x))).sum()
 
     return conjugate if is_gaussian(likelihood) else free_form
