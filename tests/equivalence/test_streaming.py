@@ -127,3 +127,18 @@ def test_fixed_variables_lose_nothing() -> None:
     torch.testing.assert_close(gp.latent(S).mean, whole.latent(S).mean, rtol=0, atol=1e-7)
     torch.testing.assert_close(gp.latent(S).variance, whole.latent(S).variance, rtol=0, atol=1e-7)
     torch.testing.assert_close(gp.bound(), whole.bound(), rtol=0, atol=1e-4)
+
+
+def test_points_that_all_stay_lose_nothing() -> None:
+    """With the same Z in every task a stream is batch SGPR on all data with that Z."""
+    kernel = matern(nu=1.5)
+    gp = OnlineGP(Points(5, trainable=False, keep=1.0), kernel, gaussian())
+    for x, y in tasks(4, 60):
+        gp.update(x, y)
+    x, y = wave(60)
+    with torch.no_grad():
+        expected = dense.sgpr(kuu(gp.inducing, kernel), gp.inducing.kuf(kernel, x), variance(kernel, x), NOISE, y)
+    found = q_of_u(gp.stream, kernel)
+    torch.testing.assert_close(found.mean, expected.mean, rtol=0, atol=1e-6)
+    torch.testing.assert_close(found.cov, expected.cov, rtol=0, atol=1e-6)
+    torch.testing.assert_close(found.bound, expected.bound, rtol=0, atol=1e-5)
