@@ -170,13 +170,14 @@ class LegSPath(InducingVariables):
         return self._carry(memory, self.elapsed, signal)
 
     def _projection(self, kernel: Kernel) -> Tensor:
-        """Z `[*L, M, 2R]`, differentiable in the lengthscales as long as all inputs are at hand."""
+        """Z `[*L, M, 2R]`, in the first task, when all inputs are at hand, as a function of the lengthscales."""
         self.require_started()
         omega = frequencies(kernel, self.base)
+        first_task = bool(self.elapsed == 0)
         trained = omega.requires_grad and torch.is_grad_enabled()
-        if not trained and same(omega, self.omega):
+        if same(omega, self.omega) and not (trained and first_task):
             return self.state
-        if bool(self.elapsed > 0):
+        if not first_task:
             raise ValueError(
                 "the lengthscale of a path memory cannot change after the first task, because the memory holds the "
                 "features of past inputs, not the inputs; freeze the kernel (or use points, which keep inputs)"
