@@ -46,6 +46,12 @@ def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str
     return y
 
 
+def choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise unless an option is one of those there are."""
+    if value not in choices:
+        raise ValueError(f"{name} is one of {', '.join(choices)}; got {value!r}")
+
+
 def _tensor(values: ArrayLike | Tensor, name: str) -> Tensor:
     if isinstance(values, Tensor):
         return values

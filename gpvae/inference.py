@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from gpvae.likelihoods import is_gaussian
 from gpvae.natural import PointSites, natural_posterior
-from gpvae.objectives import collapsed_site, expected_log_likelihood, online_elbo
+from gpvae.objectives import collapsed_site, task_elbo
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.streaming import StreamingPosterior
 
@@ -47,6 +47,10 @@ class Training:
         if self.lr is not None and not self.lr > 0:
             raise ValueError(f"lr is above zero, got {self.lr}")
 
+    def takes_minibatches(self, num_data: int) -> bool:
+        """Whether a batch is only a part of the data."""
+        return self.batch_size is not None and self.batch_size < num_data
+
     @property
     def asks_for_adam(self) -> bool:
         """Whether steps, learning rate or minibatches are spelt out."""
@@ -69,24 +73,29 @@ def absorb(
     trained = [p for p in stream.inducing.parameters() if p.requires_grad]
     if how.train_hyperparameters:
         trained += [p for m in (kernel, likelihood) for p in m.parameters() if p.requires_grad]
-    minibatches = not is_gaussian(likelihood) and how.batch_size is not None and how.batch_size < len(x)
+    by_adam = how.takes_minibatches(len(x)) or (how.asks_for_adam and not trained)
     with only_training(trained, kernel, likelihood, stream):
-        if trained and not minibatches:
-            bound = best_bound(stream, kernel, likelihood, x, y)
-            maximise(lambda: bound() / y.numel(), trained, how)
-        stream.settle(kernel)
-        if is_gaussian(likelihood):
-            with torch.no_grad():
-                stream.end(*collapsed_site(stream, kernel, likelihood.noise, x, y))
-        elif minibatches or (how.asks_for_adam and not trained):
+        if by_adam and not is_gaussian(likelihood):
             _train_free_form(stream, kernel, likelihood, x, y, how, trained)
         else:
-            with torch.no_grad():
-                frame, past = stream.task(kernel)
-                q, best = natural_posterior(past, likelihood, *frame.features(x), y)
-                stream.end(frame, q.to_site(best))
+            if trained:
+                bound = best_bound(stream, kernel, likelihood, x, y)
+                maximise(lambda: bound() / y.numel(), trained, how)
+            stream.settle(kernel)
+            _solve(stream, kernel, likelihood, x, y)
     if not all(bool(torch.isfinite(buffer).all()) for buffer in (stream.c, stream.h, stream.G)):
         raise FloatingPointError("the update gave values that are not finite; scale inputs and targets")
+
+
+@torch.no_grad()
+def _solve(stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor) -> None:
+    """End the task with the best q(u): in closed form, or by natural gradients."""
+    if is_gaussian(likelihood):
+        stream.end(*collapsed_site(stream, kernel, likelihood.noise, x, y))
+    else:
+        frame, past = stream.task(kernel)
+        q, bound = natural_posterior(past, likelihood, *frame.features(x), y)
+        stream.end(frame, q.to_site(bound))
 
 
 def _train_free_form(
@@ -114,11 +123,9 @@ def _train_free_form(
             a, prior = frame.features(x[i])
         else:
             old, a, prior = past, features[0][..., i], features[1][..., i]
-        posterior = q()
-        data = expected_log_likelihood(posterior, likelihood, a, prior, y[..., i], len(x))
-        return online_elbo(posterior, old, data)
+        return task_elbo(q(), old, likelihood, a, prior, y[..., i], len(x))
 
-    noisy = how.batch_size is not None and how.batch_size < len(x)
+    noisy = how.takes_minibatches(len(x))
     maximise(lambda: elbo(next(batches)).sum() / y.numel(), [*q.parameters(), *trained], how, noisy)
     stream.settle(kernel)
     with torch.no_grad():
@@ -145,7 +152,7 @@ def best_bound(
         a, prior = frame.features(x)
         with torch.no_grad():
             q, _ = natural_posterior(past, likelihood, a, prior, y, steps=100, tolerance=1e-7, sites=sites)
-        return online_elbo(q, past, expected_log_likelihood(q, likelihood, a, prior, y, len(x))).sum()
+        return task_elbo(q, past, likelihood, a, prior, y, len(x)).sum()
 
     return conjugate if is_gaussian(likelihood) else free_form
 

@@ -41,7 +41,7 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
     scale = torch.maximum(diagonal, 1e-12 * largest).clamp_min(torch.finfo(K.dtype).tiny)
     first = SMALLEST_JITTER[K.dtype] if jitter is None else jitter
     share = torch.full_like(scale, first)
-    identity = torch.eye(K.shape[-1], dtype=K.dtype, device=K.device)
+    identity = identity_like(K)
     while True:
         L, info = torch.linalg.cholesky_ex(K + (share * scale)[..., None, None] * identity)
         failed = info > 0
@@ -65,6 +65,16 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
             stacklevel=2,
         )
     return L
+
+
+def identity_like(K: Tensor) -> Tensor:
+    """The identity of the size of the last axis of `K`, `[M, M]`."""
+    return torch.eye(K.shape[-1], dtype=K.dtype, device=K.device)
+
+
+def matvec(A: Tensor, v: Tensor) -> Tensor:
+    """`A v` for matrices `[..., M, N]` and vectors `[..., N]`, over broadcast batch axes."""
+    return (A @ v[..., None])[..., 0]
 
 
 def solve_lower(L: Tensor, B: Tensor) -> Tensor:

@@ -13,7 +13,8 @@ from gpytorch.likelihoods import Likelihood
 from torch import Tensor
 
 from gpvae.likelihoods import expected_log_prob
-from gpvae.objectives import expected_log_likelihood, online_elbo
+from gpvae.linalg import matvec
+from gpvae.objectives import task_elbo
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 
@@ -42,7 +43,7 @@ class PointSites:
 
     def posterior(self, past: Site, a: Tensor) -> Posterior:
         """q(v) of the past and these sites."""
-        h = past.h + (a @ self.natural_mean[..., None])[..., 0]
+        h = past.h + matvec(a, self.natural_mean)
         return Posterior.from_site(Site(past.c, h, past.G + (a * self.precision[..., None, :]) @ a.mT))
 
 
@@ -74,7 +75,7 @@ def natural_posterior(
         raise ValueError(f"the step size of natural gradients lies above 0 and up to 1, got lr={lr}")
     sites = PointSites.none(y) if sites is None else sites
     q = sites.posterior(past, a)
-    bound = _bound(q, past, likelihood, a, prior, y)
+    bound = task_elbo(q, past, likelihood, a, prior, y, y.shape[-1])
     step = lr
     for _ in range(steps):
         mean, var = (value.detach().requires_grad_() for value in q.marginals(a, prior))
@@ -87,7 +88,7 @@ def natural_posterior(
             torch.lerp(sites.natural_mean, by_mean + target * mean.detach(), step),
         )
         proposed = moved.posterior(past, a)
-        new_bound = _bound(proposed, past, likelihood, a, prior, y)
+        new_bound = task_elbo(proposed, past, likelihood, a, prior, y, y.shape[-1])
         gain = float((new_bound - bound).sum() / bound.abs().sum())
         if not gain > -tolerance:  # too far, or not a number
             step /= 2
@@ -101,7 +102,3 @@ def natural_posterior(
         step = min(2 * step, lr)
     logger.info("natural gradients have not settled: the bound may lie below its optimum")
     return q, bound
-
-
-def _bound(q: Posterior, past: Site, likelihood: Likelihood, a: Tensor, prior: Tensor, y: Tensor) -> Tensor:
-    return online_elbo(q, past, expected_log_likelihood(q, likelihood, a, prior, y, y.shape[-1]))

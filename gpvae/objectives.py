@@ -6,7 +6,7 @@ from torch import Tensor
 
 from gpvae.likelihoods import expected_log_prob
 from gpvae.posteriors import Posterior
-from gpvae.sites import Site, gaussian_site
+from gpvae.sites import Site, gaussian_site, residual_variance
 from gpvae.streaming import Frame, StreamingPosterior
 
 #: Points whose features are in memory at once.
@@ -33,7 +33,7 @@ def collapsed_site(
     for points in range(0, len(x), CHUNK):
         part = slice(points, points + CHUNK)
         a, prior = frame.features(x[part])
-        residual = (prior - (a**2).sum(-2)).clamp_min(0)
+        residual = residual_variance(a, prior)
         site = site + gaussian_site(a, y[..., part], noise[..., part], residual, stream.power)
     return frame, site
 
@@ -57,3 +57,10 @@ def expected_log_likelihood(
     """Σ_n E_q log p(y_n | f_n) of a task with `num_data` points, from a minibatch of them, `[*L]`."""
     mean, var = q.marginals(a, prior)
     return expected_log_prob(likelihood, y, mean, var).sum(-1) * (num_data / y.shape[-1])
+
+
+def task_elbo(
+    q: Posterior, past: Site, likelihood: Likelihood, a: Tensor, prior: Tensor, y: Tensor, num_data: int
+) -> Tensor:
+    """The online bound of a task with `num_data` points, from their features and targets or a minibatch, `[*L]`."""
+    return online_elbo(q, past, expected_log_likelihood(q, likelihood, a, prior, y, num_data))

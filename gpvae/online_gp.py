@@ -22,7 +22,7 @@ from gpvae.inducing.choice import families
 from gpvae.inference import Training, absorb, best_bound
 from gpvae.kernels import covariance, variance
 from gpvae.likelihoods import check_likelihood, check_targets, is_gaussian, predictive
-from gpvae.linalg import cholesky
+from gpvae.linalg import cholesky, matvec
 from gpvae.objectives import CHUNK
 from gpvae.streaming import StreamingPosterior
 
@@ -166,7 +166,7 @@ class OnlineGP(nn.Module):
         """
         (family,) = families([inducing])
         stream = copy.deepcopy(self.stream)
-        stream.replace(self.kernel, family.to(stream.h))
+        stream.replace(self.kernel, family)
         self.streams = nn.ModuleList([stream])  # type: ignore[assignment]
         self.best.zero_()
         self._warn_unresolved()
@@ -183,11 +183,9 @@ class OnlineGP(nn.Module):
         x = self._checked_inputs(x)
         if not self.stream.started:
             mean = x.new_zeros(*self.kernel.batch_shape, len(x))
-            return (
-                MultivariateNormal(mean, to_linear_operator(covariance(self.kernel, x, x)))
-                if joint
-                else Normal(mean, variance(self.kernel, x).sqrt())
-            )
+            if joint:
+                return MultivariateNormal(mean, to_linear_operator(covariance(self.kernel, x, x)))
+            return Normal(mean, variance(self.kernel, x).sqrt())
         frame, q = self.stream.posterior(self.kernel)
         if joint:
             a, prior = frame.features(x)
@@ -221,7 +219,7 @@ class OnlineGP(nn.Module):
         L = cholesky(f.covariance_matrix)
         rng = None if seed is None else torch.Generator(L.device).manual_seed(seed)
         z = torch.randn(num_samples, *f.mean.shape, dtype=L.dtype, device=L.device, generator=rng)
-        return f.mean + (L @ z[..., None])[..., 0]
+        return f.mean + matvec(L, z)
 
     @torch.no_grad()
     def reconstruct(self, x: Arrays) -> Normal:
@@ -236,7 +234,7 @@ class OnlineGP(nn.Module):
         frame, q = self.stream.posterior(self.kernel)
         half = frame.inducing.basis(x) @ frame.L  # g(x)ᵀ L
         spread = (half @ q.root).norm(dim=-1).clamp_min(torch.finfo(half.dtype).tiny)
-        return Normal((half @ q.mean[..., None])[..., 0], spread)
+        return Normal(matvec(half, q.mean), spread)
 
     def _checked(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
         x = self._checked_inputs(x)

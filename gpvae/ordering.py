@@ -6,15 +6,10 @@ import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
 
+from gpvae import checks
 from gpvae.kernels import covariance
 
 Ordering = Literal["given", "first_dimension", "l2_norm", "random", "kernel_max", "kernel_min"]
-
-
-def check_ordering(ordering: str) -> None:
-    """Raise unless `ordering` is one of `Ordering`."""
-    if ordering not in get_args(Ordering):
-        raise ValueError(f"ordering is one of {', '.join(get_args(Ordering))}; got {ordering!r}")
 
 
 def order(ordering: Ordering, kernel: Kernel, x: Tensor, previous: Tensor | None = None, seed: int = 0) -> Tensor:
@@ -32,7 +27,7 @@ def order(ordering: Ordering, kernel: Kernel, x: Tensor, previous: Tensor | None
         previous: Last point of the task before, `[D]`.
         seed: Seed of the random order.
     """
-    check_ordering(ordering)
+    checks.choice("ordering", ordering, get_args(Ordering))
     if ordering == "first_dimension":
         return x[:, 0].argsort(stable=True)
     if ordering == "l2_norm":

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from gpvae.linalg import cholesky, solve_lower
-from gpvae.sites import Site, precision
+from gpvae.linalg import cholesky, identity_like, matvec, solve_lower
+from gpvae.sites import Site, precision, residual_variance
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,15 @@ class Posterior:
     def from_site(cls, site: Site) -> "Posterior":
         """The conjugate posterior N((I+G)⁻¹h, (I+G)⁻¹)."""
         P = cholesky(precision(site.G), jitter=0.0)
-        identity = torch.eye(P.shape[-1], dtype=P.dtype, device=P.device).expand_as(P)
-        root = solve_lower(P, identity).mT
-        return cls((root @ (root.mT @ site.h[..., None]))[..., 0], root)
+        root = solve_lower(P, identity_like(P).expand_as(P)).mT
+        return cls(matvec(root, matvec(root.mT, site.h)), root)
 
     def to_site(self, bound: Tensor) -> Site:
         """The site that gives this posterior: G = S⁻¹ - I, h = S⁻¹ mean, and log evidence `bound`."""
-        identity = torch.eye(self.root.shape[-1], dtype=self.root.dtype, device=self.root.device).expand_as(self.root)
+        identity = identity_like(self.root).expand_as(self.root)
         inverse = torch.linalg.solve_triangular(self.root, identity, upper=True)
         P = inverse.mT @ inverse
-        site = Site(torch.zeros_like(bound), (P @ self.mean[..., None])[..., 0], P - identity)
+        site = Site(torch.zeros_like(bound), matvec(P, self.mean), P - identity)
         return Site(bound - site.log_evidence(), site.h, site.G)
 
     def marginals(self, a: Tensor, prior: Tensor) -> tuple[Tensor, Tensor]:
@@ -42,8 +41,7 @@ class Posterior:
 
         aᵀ mean, and kff - |a|² + |rootᵀ a|².
         """
-        residual = (prior - (a**2).sum(-2)).clamp_min(0)
-        return (a.mT @ self.mean[..., None])[..., 0], residual + ((self.root.mT @ a) ** 2).sum(-2)
+        return matvec(a.mT, self.mean), residual_variance(a, prior) + ((self.root.mT @ a) ** 2).sum(-2)
 
     def covariance(self, a: Tensor, prior: Tensor) -> Tensor:
         """Covariance of f, `[*B, N, N]`, from the prior covariance kff `[*L, N, N]`."""
@@ -59,7 +57,7 @@ class Posterior:
     def expected_log(self, site: Site) -> Tensor:
         """E_q[c + hᵀv - ½ vᵀG v], `[*B]`."""
         quadratic = (self.root * (site.G @ self.root)).sum((-2, -1))
-        quadratic = quadratic + (self.mean * (site.G @ self.mean[..., None])[..., 0]).sum(-1)
+        quadratic = quadratic + (self.mean * matvec(site.G, self.mean)).sum(-1)
         return site.c + (site.h * self.mean).sum(-1) - 0.5 * quadratic
 
 

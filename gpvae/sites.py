@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gpvae.linalg import cholesky, log_det, solve_lower, symmetric
+from gpvae.linalg import cholesky, identity_like, log_det, matvec, solve_lower, symmetric
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ class Site:
         if power == 0:
             c = c - 0.5 * (G * R).sum((-2, -1))
         else:
-            M = torch.eye(R.shape[-1], dtype=R.dtype, device=R.device) + power * (G @ R)
+            M = identity_like(R) + power * (G @ R)
             T = symmetric(torch.linalg.solve(M, R, left=False))
-            Th = (T @ h[..., None])[..., 0]
+            Th = matvec(T, h)
             c = c - 0.5 / power * torch.linalg.slogdet(M)[1] + 0.5 * power * (h * Th).sum(-1)
-            h = h - power * (G @ Th[..., None])[..., 0]
+            h = h - power * matvec(G, Th)
             G = symmetric(G - power * (G @ T @ G))
-        return Site(c, (C @ h[..., None])[..., 0], symmetric(C @ G @ C.mT))
+        return Site(c, matvec(C, h), symmetric(C @ G @ C.mT))
 
 
 def gaussian_site(a: Tensor, y: Tensor, noise: Tensor, residual: Tensor, power: float = 0.0) -> Site:
@@ -86,16 +86,19 @@ def gaussian_site(a: Tensor, y: Tensor, noise: Tensor, residual: Tensor, power: 
     if power == 0:
         s, shortfall = noise, 0.5 * residual / noise
     else:
-        s, shortfall = (
-            noise + power * residual,
-            (1 - power) / (2 * power) * torch.log1p(power * residual / noise),
-        )
+        s = noise + power * residual
+        shortfall = (1 - power) / (2 * power) * torch.log1p(power * residual / noise)
     s = s.expand(torch.broadcast_shapes(s.shape, y.shape))
     c = -0.5 * (torch.log(2 * math.pi * s) + y**2 / s) - shortfall
     scaled = a / s[..., None, :]
-    return Site(c.sum(-1), (scaled @ y[..., None])[..., 0], scaled @ a.mT)
+    return Site(c.sum(-1), matvec(scaled, y), scaled @ a.mT)
+
+
+def residual_variance(a: Tensor, prior: Tensor) -> Tensor:
+    """kff - qff >= 0: what features a `[*L, M, N]` leave of the prior variance `[*L, N]`."""
+    return (prior - (a**2).sum(-2)).clamp_min(0)
 
 
 def precision(G: Tensor) -> Tensor:
     """I + G."""
-    return G + torch.eye(G.shape[-1], dtype=G.dtype, device=G.device)
+    return G + identity_like(G)

@@ -9,6 +9,7 @@ from gpytorch.kernels import Kernel
 from scipy import stats
 from torch import Tensor
 
+from gpvae import checks
 from gpvae.kernels import Component, components
 
 Sampling = Literal["plain", "orthogonal", "qmc"]
@@ -28,8 +29,7 @@ def draw_frequencies(kernel: Kernel, dim: int, num: int, sampling: Sampling = "o
         sampling: `plain`, `orthogonal` or `qmc`.
         seed: Seed of the draw; equal seeds give equal frequencies on every machine and rank.
     """
-    if sampling not in get_args(Sampling):
-        raise ValueError(f"sampling is one of {get_args(Sampling)}, got {sampling!r}")
+    checks.choice("sampling", sampling, get_args(Sampling))
     parts = components(kernel)
     if num < len(parts):
         raise ValueError(f"{num} frequencies cannot serve {len(parts)} kernel components; give at least one each")

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gpvae.inducing import Functionals, InducingVariables
 from gpvae.kernels import flat_parameters, variance
-from gpvae.linalg import cholesky, solve_lower
+from gpvae.linalg import cholesky, identity_like, solve_lower
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.state import Resizable, assign
@@ -106,7 +106,7 @@ class StreamingPosterior(Resizable):
         kuv = self.inducing.kuv(kernel, self.past)
         C = solve_lower(frame.L, solve_lower(self.L, kuv.mT).mT)
         if self._unchanged(kernel):
-            prior = torch.eye(C.shape[-1], dtype=C.dtype, device=C.device)
+            prior = identity_like(C)
         else:
             T = solve_lower(self.L, Frame.of_past(self.past, kernel).L)
             prior = T @ T.mT

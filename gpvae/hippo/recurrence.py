@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from gpvae.hippo.measures import Measure
+from gpvae.linalg import identity_like
 
 Scheme = Literal["euler", "bilinear"]
 
@@ -39,7 +40,7 @@ def evolve(
     if scheme not in ("euler", "bilinear"):
         raise ValueError(f"scheme is 'euler' or 'bilinear', got {scheme!r}")
     A, B = measure.ode(memory)
-    identity = torch.eye(measure.size, dtype=A.dtype, device=A.device)
+    identity = identity_like(A)
     triangular = not bool(A.triu(1).any())
     for k, values in enumerate(signal.unbind(-2)):
         a = dt * measure.extent / measure.length(t + (k + 1) * dt, window)

@@ -18,7 +18,9 @@ def check_dim(inducing: "InducingVariables", x: Tensor, dim: int) -> None:
     """Raise unless the inputs have `dim` dimensions."""
     if x.shape[-1] != dim:
         expected = "one dimension" if dim == 1 else f"{dim} dimensions"
-        raise ValueError(f"{type(inducing).__name__} takes inputs of {expected} here, got x of shape {tuple(x.shape)}")
+        hint = "; use LegSPath or points for inputs of several dimensions" if dim == 1 else ""
+        name, shape = type(inducing).__name__, tuple(x.shape)
+        raise ValueError(f"{name} takes inputs of {expected} here, got x of shape {shape}{hint}")
 
 
 class InducingVariables(Resizable, ABC):

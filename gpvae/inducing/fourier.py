@@ -14,6 +14,7 @@ from torch import Tensor
 
 from gpvae.inducing.base import InducingVariables, check_dim
 from gpvae.kernels import UnsupportedKernelError, components
+from gpvae.linalg import identity_like
 from gpvae.spectral import bandwidth
 from gpvae.state import assign, same
 
@@ -45,8 +46,7 @@ class FourierFeatures(InducingVariables):
         p, lam, v = _matern(kernel)
         omega, cosine = self._waves()
         S = self._state(omega, cosine, torch.zeros_like(omega), p) * self._scale(kernel)[..., None, :]  # [*L, p, M]
-        identity = torch.eye(self.num_inducing, dtype=S.dtype, device=S.device)
-        return identity + S.mT @ torch.linalg.solve(_state_covariance(p, lam, v), S)
+        return identity_like(S) + S.mT @ torch.linalg.solve(_state_covariance(p, lam, v), S)
 
     def kuf(self, kernel: Kernel, x: Tensor) -> Tensor:
         """φ_m(x) inside [a, b]; outside, what the Markov state at the nearer end predicts."""

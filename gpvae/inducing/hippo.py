@@ -11,7 +11,7 @@ from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.hippo import measures
-from gpvae.inducing.base import Functionals
+from gpvae.inducing.base import Functionals, check_dim
 from gpvae.kernels import UnsupportedKernelError
 from gpvae.spectral import bandwidth
 from gpvae.state import assign
@@ -21,38 +21,31 @@ MOST_RADIANS = 40.0
 
 
 class TimeMemory(Functionals):
-    """Projections of f onto an orthonormal basis over the past.
+    """Projections of f onto an orthonormal basis over the whole past.
 
     Args:
         num_inducing: Number of basis functions M.
         origin: Where the past begins; the first input seen if not given.
-        window: Length θ of a sliding window; the length of the first task if not given. Measures over the whole
-            past have none.
     """
 
     measure_type: ClassVar[type[measures.Measure]]
     origin: Tensor
     end: Tensor
-    window: Tensor
     positions: Tensor
     Phi: Tensor
 
-    def __init__(self, num_inducing: int, origin: float | None = None, window: float | None = None) -> None:
+    def __init__(self, num_inducing: int, origin: float | None = None) -> None:
         super().__init__(num_inducing)
         self.measure = self.measure_type(num_inducing)
-        if window is not None and not self.measure.sliding:
-            raise ValueError(f"{type(self).__name__} keeps the whole past and takes no window, got window={window}")
-        if window is not None and not window > 0:
-            raise ValueError(f"window is a length above zero, got {window}")
-        for name, value in (("origin", origin), ("end", None), ("window", window)):
-            self.register_buffer(name, torch.tensor(math.nan if value is None else value, dtype=torch.float64))
+        self.register_buffer("origin", _known_or_nan(origin))
+        self.register_buffer("end", _known_or_nan(None))
         self.register_buffer("positions", torch.zeros(0, dtype=torch.float64))
         self.register_buffer("Phi", torch.zeros(0, num_inducing, dtype=torch.float64))
 
     @property
     def length(self) -> Tensor:
         """Length of the support."""
-        return self.measure.length(self.end - self.origin, self.window)
+        return self.measure.length(self.end - self.origin)
 
     @property
     def nodes(self) -> Tensor:
@@ -71,11 +64,7 @@ class TimeMemory(Functionals):
 
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
         """Stretch or slide the measure to end at the last input."""
-        if x.shape[-1] != 1:
-            raise ValueError(
-                f"{type(self).__name__} is a memory over time and takes inputs of one dimension, got "
-                f"{x.shape[-1]}; use LegSPath or points for inputs of several dimensions"
-            )
+        check_dim(self, x, 1)
         first, last = x.min().to(self.end), x.max().to(self.end)
         origin = first if bool(self.origin.isnan()) else self.origin
         if first < origin:
@@ -83,16 +72,13 @@ class TimeMemory(Functionals):
                 f"time goes back to {float(first):g}, before the origin {float(origin):g} of the memory; "
                 f"feed the stream in order, or give {type(self).__name__}(..., origin=) at or before the first input"
             )
-        if self.measure.sliding and bool(self.window.isnan()):
-            if not last > origin:
-                raise ValueError(
-                    f"all inputs of the first task lie at {float(first):g}, so the length of the window cannot be "
-                    f"taken from them; give {type(self).__name__}(..., window=)"
-                )
-            assign(self.window, last - origin)
+        self._extend(origin, last)
+        self.settle(kernel)
+
+    def _extend(self, origin: Tensor, last: Tensor) -> None:
+        """Let the stream reach from its origin to the last input."""
         assign(self.origin, origin)
         assign(self.end, torch.fmax(self.end, last))
-        self.settle(kernel)
 
     @torch.no_grad()
     def settle(self, kernel: Kernel) -> None:
@@ -133,6 +119,44 @@ class TimeMemory(Functionals):
         return 32 * math.ceil(min(enough, self.measure.most_nodes) / 32)
 
 
+class WindowedMemory(TimeMemory):
+    """Projections of f onto an orthonormal basis under a measure that moves on with time, and forgets.
+
+    Args:
+        num_inducing: Number of basis functions M.
+        origin: Where the stream begins; the first input seen if not given.
+        window: Length θ of the window; the length of the first task if not given.
+    """
+
+    window: Tensor
+
+    def __init__(self, num_inducing: int, origin: float | None = None, window: float | None = None) -> None:
+        super().__init__(num_inducing, origin)
+        if window is not None and not window > 0:
+            raise ValueError(f"window is a length above zero, got {window}")
+        self.register_buffer("window", _known_or_nan(window))
+
+    @property
+    def length(self) -> Tensor:
+        """Length of the support."""
+        return self.measure.length(self.end - self.origin, self.window)
+
+    def _extend(self, origin: Tensor, last: Tensor) -> None:
+        """The first task gives the length of the window, where it is not given."""
+        if bool(self.window.isnan()):
+            if not last > origin:
+                raise ValueError(
+                    f"all inputs of the first task lie at {float(last):g}, so the length of the window cannot be "
+                    f"taken from them; give {type(self).__name__}(..., window=)"
+                )
+            assign(self.window, last - origin)
+        super()._extend(origin, last)
+
+
+def _known_or_nan(value: float | None) -> Tensor:
+    return torch.tensor(math.nan if value is None else value, dtype=torch.float64)
+
+
 class LegS(TimeMemory):
     """Scaled Legendre polynomials over the whole past: OHSGPR and OHSVGP.
 
@@ -142,9 +166,6 @@ class LegS(TimeMemory):
     """
 
     measure_type = measures.LegS
-
-    def __init__(self, num_inducing: int, origin: float | None = None) -> None:
-        super().__init__(num_inducing, origin)
 
 
 class CosS(TimeMemory):
@@ -157,11 +178,8 @@ class CosS(TimeMemory):
 
     measure_type = measures.CosS
 
-    def __init__(self, num_inducing: int, origin: float | None = None) -> None:
-        super().__init__(num_inducing, origin)
 
-
-class LegT(TimeMemory):
+class LegT(WindowedMemory):
     """Legendre polynomials over a sliding window; what has left the window is forgotten.
 
     Args:
@@ -173,7 +191,7 @@ class LegT(TimeMemory):
     measure_type = measures.LegT
 
 
-class LagT(TimeMemory):
+class LagT(WindowedMemory):
     """Laguerre polynomials under a measure that decays exponentially into the past.
 
     Args:
@@ -185,7 +203,7 @@ class LagT(TimeMemory):
     measure_type = measures.LagT
 
 
-class FouT(TimeMemory):
+class FouT(WindowedMemory):
     """Sines and cosines over a sliding window; what has left the window is forgotten.
 
     Args:

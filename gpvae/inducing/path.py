@@ -14,11 +14,12 @@ import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
 
+from gpvae import checks
 from gpvae.hippo import LegS as LegSMeasure
 from gpvae.hippo import absorb_path, evolve
 from gpvae.inducing.base import InducingVariables, check_dim
 from gpvae.kernels import covariance
-from gpvae.ordering import Ordering, check_ordering, order
+from gpvae.ordering import Ordering, order
 from gpvae.spectral import Sampling, amplitudes, draw_frequencies, features, frequencies
 from gpvae.state import assign, same
 
@@ -66,10 +67,9 @@ class LegSPath(InducingVariables):
         seed: int = 0,
     ) -> None:
         super().__init__(num_inducing)
-        check_ordering(ordering)
-        for name, value, choices in (("evolution", evolution, Evolution), ("pairing", pairing, Pairing)):
-            if value not in get_args(choices):
-                raise ValueError(f"{name} is one of {', '.join(get_args(choices))}; got {value!r}")
+        checks.choice("ordering", ordering, get_args(Ordering))
+        checks.choice("evolution", evolution, get_args(Evolution))
+        checks.choice("pairing", pairing, get_args(Pairing))
         if dt <= 0 or stride < 1 or num_frequencies < 1:
             raise ValueError(
                 f"dt is above 0 and stride and num_frequencies at least 1, got {dt=}, {stride=}, {num_frequencies=}"

@@ -9,6 +9,7 @@ import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
 
+from gpvae.inducing.base import check_dim
 from gpvae.inducing.path import Evolution, LegSPath, Pairing
 from gpvae.spectral import Sampling
 from gpvae.state import assign
@@ -47,8 +48,7 @@ class LegSRecurrence(LegSPath):
 
     def _block(self, kernel: Kernel, x: Tensor) -> Tensor:
         """Grid times after those already seen, up to the last input."""
-        if x.shape[-1] != 1:
-            raise ValueError(f"LegSRecurrence runs over time and takes inputs of one dimension, got {x.shape[-1]}")
+        check_dim(self, x, 1)
         if not self.started:
             assign(self.origin, x.min())
         done = round(float(self.elapsed) / self.dt) + len(self.path)

@@ -100,6 +100,17 @@ def test_hyperparameters_changed_after_the_last_task_keep_the_likelihood_of_u(fa
     torch.testing.assert_close(gp.latent(S).variance, expected[1].diagonal(), rtol=0, atol=1e-6)
 
 
+def assert_batch_sgpr(gp: OnlineGP, kernel: ScaleKernel) -> None:
+    """What the stream knows about its last variables is what batch SGPR on all data says."""
+    x, y = wave(60)
+    with torch.no_grad():
+        expected = dense.sgpr(kuu(gp.inducing, kernel), gp.inducing.kuf(kernel, x), variance(kernel, x), NOISE, y)
+    found = q_of_u(gp.stream, kernel)
+    torch.testing.assert_close(found.mean, expected.mean, rtol=0, atol=1e-6)
+    torch.testing.assert_close(found.cov, expected.cov, rtol=0, atol=1e-6)
+    torch.testing.assert_close(found.bound, expected.bound, rtol=0, atol=1e-5)
+
+
 def test_new_points_that_contain_the_old_ones_lose_nothing() -> None:
     """With new Z ⊇ old Z, and a Markov kernel whose old Z screen old data from new Z, the stream is batch SGPR.
 
@@ -109,13 +120,7 @@ def test_new_points_that_contain_the_old_ones_lose_nothing() -> None:
     gp = OnlineGP(Growing(5, trainable=False), kernel, gaussian())
     for x, y in tasks(3, 60):
         gp.update(x, y)
-    x, y = wave(60)
-    with torch.no_grad():
-        expected = dense.sgpr(kuu(gp.inducing, kernel), gp.inducing.kuf(kernel, x), variance(kernel, x), NOISE, y)
-    found = q_of_u(gp.stream, kernel)
-    torch.testing.assert_close(found.mean, expected.mean, rtol=0, atol=1e-6)
-    torch.testing.assert_close(found.cov, expected.cov, rtol=0, atol=1e-6)
-    torch.testing.assert_close(found.bound, expected.bound, rtol=0, atol=1e-5)
+    assert_batch_sgpr(gp, kernel)
 
 
 def test_fixed_variables_lose_nothing() -> None:
@@ -135,10 +140,4 @@ def test_points_that_all_stay_lose_nothing() -> None:
     gp = OnlineGP(Points(5, trainable=False, keep=1.0), kernel, gaussian())
     for x, y in tasks(4, 60):
         gp.update(x, y)
-    x, y = wave(60)
-    with torch.no_grad():
-        expected = dense.sgpr(kuu(gp.inducing, kernel), gp.inducing.kuf(kernel, x), variance(kernel, x), NOISE, y)
-    found = q_of_u(gp.stream, kernel)
-    torch.testing.assert_close(found.mean, expected.mean, rtol=0, atol=1e-6)
-    torch.testing.assert_close(found.cov, expected.cov, rtol=0, atol=1e-6)
-    torch.testing.assert_close(found.bound, expected.bound, rtol=0, atol=1e-5)
+    assert_batch_sgpr(gp, kernel)
