@@ -1,1 +1,24 @@
 """Data: public files, how they become tensors, and how tensors become a stream of tasks."""
+
+from datamodules.covid import Covid
+from datamodules.loader import Batch, TaskLoader
+from datamodules.measured import MeasuredStream
+from datamodules.moons import TwoMoons
+from datamodules.series import Audio, Solar
+from datamodules.stream import TaskStream
+from datamodules.toy import Toy
+from datamodules.uci import Powerplant, Skillcraft
+
+__all__ = [
+    "Audio",
+    "Batch",
+    "Covid",
+    "MeasuredStream",
+    "Powerplant",
+    "Skillcraft",
+    "Solar",
+    "TaskLoader",
+    "TaskStream",
+    "Toy",
+    "TwoMoons",
+]

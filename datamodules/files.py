@@ -1,12 +1,16 @@
 """Public data files: where they live, what they must hash to, and a local copy of each on demand."""
 
 import difflib
+import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pooch
 import requests
+
+from datamodules import sivep
 
 BASE_URL = "https://raw.githubusercontent.com"
 
@@ -20,12 +24,15 @@ class PublicFile:
         commit: The commit that fixes the file's content.
         path: Where in the repository the file lies.
         sha256: The SHA-256 of the content, in hexadecimal.
+        derive: Where what we use is only part of the file in the repository: gives our content, whose SHA-256 the
+            above then is, from the path of that file.
     """
 
     repository: str
     commit: str
     path: str
     sha256: str
+    derive: Callable[[Path], bytes] | None = None
 
     @property
     def url(self) -> str:
@@ -62,6 +69,15 @@ FILES = {
         path="UCI_Datasets/power-plant/data/data.txt",
         sha256="daebd20c408dfc5c4979604f240e891be162c3a5d00d662380aa669044a1fb31",
     ),
+    # Deaths with severe acute respiratory illness in Santa Catarina, Brazil, on 344 days from 2020-03-01
+    # (SIVEP-Gripe, release of 2021-02-08). The last ten days or so are under-reported.
+    "covid_santa_catarina.csv": PublicFile(
+        repository="covid19br/sumario_SIVEP",
+        commit="52d3275c5c63b477462c907b28f616fa0425d1fe",
+        path="sum_dados_2021_02_08.csv.xz",
+        sha256="3eab3513eafe9ec33a136b8dcff0c72a3a0ed91f6aeb1b4d2ea9f1f18c7870b0",
+        derive=sivep.deaths_in_santa_catarina,
+    ),
 }
 
 
@@ -96,7 +112,11 @@ def fetch(name: str) -> Path:
     if target.exists():
         _check_hash(target, file.sha256)
         return target
-    return _download(file, target)
+    if file.derive is None:
+        return _download(file.url, file.sha256, target, wanted=target)
+    # The hash of what we derive vouches for what it is derived from.
+    raw = _download(file.url, None, target.with_name(Path(file.path).name), wanted=target)
+    return _derive(file.derive, raw, file.sha256, target)
 
 
 def _check_hash(target: Path, expected: str) -> None:
@@ -110,23 +130,50 @@ def _check_hash(target: Path, expected: str) -> None:
         )
 
 
-def _download(file: PublicFile, target: Path) -> Path:
-    by_hand = f"You can also download it by hand from\n  {file.url}\nand save it as\n  {target}"
+def _download(url: str, sha256: str | None, target: Path, wanted: Path) -> Path:
+    by_hand = f"You can also download it by hand from\n  {url}\nand save it as\n  {target}"
     try:
-        pooch.retrieve(file.url, file.sha256, fname=target.name, path=target.parent, progressbar=True)
+        pooch.retrieve(url, sha256, fname=target.name, path=target.parent, progressbar=True)
     except requests.RequestException as error:  # an OSError too, so it comes first
         raise ConnectionError(
-            f"{target.name} is not in {target.parent}, and its download failed: {error}\n"
+            f"{wanted.name} is not in {target.parent}, and its download failed: {error}\n"
             f"Check the network and try again. {by_hand}"
         ) from error
     except OSError as error:
-        raise OSError(
-            f"{target.name} is not in {target.parent}, and nothing can be written there: {error}\n"
-            f"Set GPVAE_DATA_DIR to a folder you can write to. {by_hand}"
-        ) from error
+        raise _not_writable(wanted, error, by_hand) from error
     except ValueError as error:  # pooch throws such a download away
         raise ValueError(
-            f"The download of {target.name} did not have the expected content, and was not kept: {error}\n"
+            f"The download of {wanted.name} did not have the expected content, and was not kept: {error}\n"
             f"Try again: the transfer may have been cut short or altered on its way. {by_hand}"
         ) from error
     return target
+
+
+def _derive(derive: Callable[[Path], bytes], raw: Path, sha256: str, target: Path) -> Path:
+    advice = f"{raw} was left as it is. Move or delete it, and it is downloaded again at the next run."
+    try:
+        content = derive(raw)
+    except Exception as error:  # whatever a damaged file makes of a decompressor and a parser
+        raise ValueError(f"{target.name} cannot be made from {raw}: {error!r}\n{advice}") from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise ValueError(
+            f"What {raw} gives is not the {target.name} it should be.\n"
+            f"  expected SHA-256: {sha256}\n"
+            f"  found SHA-256:    {found}\n"
+            f"{advice}"
+        )
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")  # so that nobody ever reads half of it
+    try:
+        part.write_bytes(content)
+        part.replace(target)
+    except OSError as error:
+        raise _not_writable(target, error, "") from error
+    return target
+
+
+def _not_writable(wanted: Path, error: OSError, by_hand: str) -> OSError:
+    return OSError(
+        f"{wanted.name} is not in {wanted.parent}, and nothing can be written there: {error}\n"
+        f"Set GPVAE_DATA_DIR to a folder you can write to. {by_hand}".rstrip()
+    )

@@ -4,34 +4,42 @@ import torch
 from torch import Tensor
 
 
-def rescale(x: Tensor, low: float, high: float) -> Tensor:
-    """Map each column of x linearly, its smallest value to `low` and its largest to `high`.
+def rescale(x: Tensor, low: float, high: float, like: Tensor | None = None) -> Tensor:
+    """Map each column linearly, its smallest value to `low` and its largest to `high`.
+
+    A column that is constant in `like` has no range to go by: it is only shifted, to the middle of the interval.
 
     Args:
         x: Inputs, of shape (N, D).
         low: The new minimum.
         high: The new maximum.
+        like: The inputs whose smallest and largest values are meant, of shape (M, D); x itself if not given, and
+            then none of its columns may be constant.
 
     Returns:
         The scaled inputs, of shape (N, D).
     """
-    smallest, largest = torch.aminmax(x, dim=0)
-    constant = (largest == smallest).nonzero().flatten().tolist()
-    if constant:
-        raise ValueError(f"Columns {constant} of x hold one value only and cannot be scaled: drop them.")
-    return low + (high - low) * (x - smallest) / (largest - smallest)
+    smallest, largest = torch.aminmax(x if like is None else like, dim=0)
+    constant = largest == smallest
+    if like is None and constant.any():
+        columns = constant.nonzero().flatten().tolist()
+        raise ValueError(f"Columns {columns} of x hold one value only and cannot be scaled: drop them.")
+    scaled = low + (high - low) * (x - smallest) / (largest - smallest)
+    return torch.where(constant, (low + high) / 2 + (x - smallest), scaled)
 
 
-def standardise(y: Tensor) -> Tensor:
-    """Shift and scale y to mean 0 and (population) variance 1 over all its values.
+def standardise(y: Tensor, like: Tensor | None = None) -> Tensor:
+    """Shift and scale y to mean 0 and (population) variance 1.
 
     Args:
         y: Targets, of shape (N,).
+        like: The targets whose mean and variance are meant, of shape (M,); y itself if not given.
 
     Returns:
         The scaled targets, of shape (N,).
     """
-    deviation = y.std(correction=0)
+    like = y if like is None else like
+    deviation = like.std(correction=0)
     if deviation == 0:
         raise ValueError("y holds one value only and cannot be standardised.")
-    return (y - y.mean()) / deviation
+    return (y - like.mean()) / deviation

@@ -1,5 +1,8 @@
 """Inputs as people hand them in: turned into tensors, or refused with a sentence that helps."""
 
+import difflib
+from collections.abc import Iterable
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
@@ -46,10 +49,18 @@ def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str
     return y
 
 
-def choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+def choice(name: str, value: str, choices: Iterable[str]) -> None:
     """Raise unless an option is one of those there are."""
+    choices = list(choices)
     if value not in choices:
-        raise ValueError(f"{name} is one of {', '.join(choices)}; got {value!r}")
+        raise ValueError(f"{name} is one of {', '.join(choices)}; got {value!r}{nearest(value, choices)}")
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """` (did you mean 'x'?)` where a word is close to one of those there are, else nothing."""
+    by_lower = {w.lower(): w for w in words}
+    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.5)
+    return f" (did you mean {by_lower[found[0]]!r}?)" if found else ""
 
 
 def _tensor(values: ArrayLike | Tensor, name: str) -> Tensor:

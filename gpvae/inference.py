@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 
 import torch
 from gpytorch.kernels import Kernel
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 
 from gpvae.likelihoods import is_gaussian
 from gpvae.natural import PointSites, natural_posterior
-from gpvae.objectives import collapsed_site, task_elbo
+from gpvae.objectives import FreeFormBound, collapsed_site, task_elbo
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.streaming import StreamingPosterior
 
@@ -81,15 +82,22 @@ def absorb(
             if trained:
                 bound = best_bound(stream, kernel, likelihood, x, y)
                 maximise(lambda: bound() / y.numel(), trained, how)
-            stream.settle(kernel)
-            _solve(stream, kernel, likelihood, x, y)
+            solve(stream, kernel, likelihood, x, y)
+    for p in chain(stream.parameters(), kernel.parameters(), likelihood.parameters()):
+        p.grad = None
+    check_finite(stream)
+
+
+def check_finite(stream: StreamingPosterior) -> None:
+    """Raise unless what a stream has learnt is finite."""
     if not all(bool(torch.isfinite(buffer).all()) for buffer in (stream.c, stream.h, stream.G)):
         raise FloatingPointError("the update gave values that are not finite; scale inputs and targets")
 
 
 @torch.no_grad()
-def _solve(stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor) -> None:
+def solve(stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor) -> None:
     """End the task with the best q(u): in closed form, or by natural gradients."""
+    stream.settle(kernel)
     if is_gaussian(likelihood):
         stream.end(*collapsed_site(stream, kernel, likelihood.noise, x, y))
     else:
@@ -107,30 +115,21 @@ def _train_free_form(
     how: Training,
     trained: list[nn.Parameter],
 ) -> None:
-    """Train q(v) by Adam, starting from what the past says, together with whatever else is trained.
-
-    What does not depend on trained parameters is computed once.
-    """
-    with torch.no_grad():
-        frame, past = stream.task(kernel)
-        features = frame.features(x)
-    q = FreeForm(Posterior.from_site(past))
+    """Train q(v) by Adam, starting from what the past says, together with whatever else is trained."""
+    elbo = FreeFormBound(stream, kernel, likelihood, x, y, fixed=not trained)
+    q = FreeForm(Posterior.from_site(elbo.past))
     batches = _batches(len(x), how.batch_size, x.device)
-
-    def elbo(i: Tensor | slice) -> Tensor:
-        if trained:
-            frame, old = stream.task(kernel)
-            a, prior = frame.features(x[i])
-        else:
-            old, a, prior = past, features[0][..., i], features[1][..., i]
-        return task_elbo(q(), old, likelihood, a, prior, y[..., i], len(x))
-
     noisy = how.takes_minibatches(len(x))
-    maximise(lambda: elbo(next(batches)).sum() / y.numel(), [*q.parameters(), *trained], how, noisy)
-    stream.settle(kernel)
-    with torch.no_grad():
-        frame, _ = stream.task(kernel)
-        stream.end(frame, q().to_site(elbo(slice(None))))
+    maximise(lambda: elbo(q(), next(batches)).sum() / y.numel(), [*q.parameters(), *trained], how, noisy)
+    end_free_form(elbo, q())
+
+
+@torch.no_grad()
+def end_free_form(elbo: FreeFormBound, q: Posterior) -> None:
+    """End the task of a free-form bound with the q(v) that training has found."""
+    elbo.stream.settle(elbo.kernel)
+    frame, _ = elbo.stream.task(elbo.kernel)
+    elbo.stream.end(frame, q.to_site(elbo(q)))
 
 
 def best_bound(
@@ -204,7 +203,6 @@ def only_training(parameters: Iterable[nn.Parameter], *modules: nn.Module) -> It
     finally:
         for p, requires_grad in before:
             p.requires_grad_(requires_grad)
-            p.grad = None
 
 
 def _batches(num_data: int, batch_size: int | None, device: torch.device) -> Iterator[Tensor | slice]:

@@ -1,5 +1,6 @@
 """Bounds on the log evidence of a stream."""
 
+import torch
 from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import Likelihood
 from torch import Tensor
@@ -28,14 +29,27 @@ def collapsed_site(
     Returns:
         The frame of the task, and the site in it.
     """
-    frame, site = stream.task(kernel)
+    frame, past = stream.task(kernel)
+    return frame, past + data_site(frame, noise, x, y, stream.power)
+
+
+def data_site(frame: Frame, noise: Tensor, x: Tensor, y: Tensor, power: float = 0.0) -> Site:
+    """The site of Gaussian data alone, or of a part of them: such sites add.
+
+    Args:
+        frame: The frame of the task.
+        noise: Noise variance, broadcast to `[*L, N]`.
+        x: Inputs `[N, D]`.
+        y: Targets `[*L, N]`.
+        power: α of power expectation propagation.
+    """
+    site = Site.zero(frame.L)
     noise = noise.expand(y.shape)
     for points in range(0, len(x), CHUNK):
         part = slice(points, points + CHUNK)
         a, prior = frame.features(x[part])
-        residual = residual_variance(a, prior)
-        site = site + gaussian_site(a, y[..., part], noise[..., part], residual, stream.power)
-    return frame, site
+        site = site + gaussian_site(a, y[..., part], noise[..., part], residual_variance(a, prior), power)
+    return site
 
 
 def online_elbo(q: Posterior, past: Site, log_likelihood: Tensor) -> Tensor:
@@ -64,3 +78,33 @@ def task_elbo(
 ) -> Tensor:
     """The online bound of a task with `num_data` points, from their features and targets or a minibatch, `[*L]`."""
     return online_elbo(q, past, expected_log_likelihood(q, likelihood, a, prior, y, num_data))
+
+
+class FreeFormBound:
+    """The online bound of a task that has begun, as a function of q(v) and of a minibatch.
+
+    Args:
+        stream: A stream within a task.
+        kernel: The kernel.
+        likelihood: The likelihood.
+        x: All inputs of the task, `[N, D]`.
+        y: All targets, `[*L, N]`.
+        fixed: Nothing but q is trained: what depends on inputs and kernel is computed once.
+    """
+
+    def __init__(
+        self, stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, fixed: bool
+    ) -> None:
+        self.stream, self.kernel, self.likelihood, self.x, self.y, self.fixed = stream, kernel, likelihood, x, y, fixed
+        with torch.no_grad():
+            frame, self.past = stream.task(kernel)  # the past as it is seen when the task begins
+            self._features = frame.features(x) if fixed else None
+
+    def __call__(self, q: Posterior, points: Tensor | slice = slice(None)) -> Tensor:
+        """The bound of the whole task, estimated from some of its points, `[*L]`."""
+        if self._features is None:
+            frame, past = self.stream.task(self.kernel)
+            a, prior = frame.features(self.x[points])
+        else:
+            past, (a, prior) = self.past, (part[..., points] for part in self._features)
+        return task_elbo(q, past, self.likelihood, a, prior, self.y[..., points], len(self.x))

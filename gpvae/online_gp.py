@@ -111,7 +111,7 @@ class OnlineGP(nn.Module):
             max_exact: Most points for an exact GP.
             shortest: Shortest lengthscale allowed, relative to the extent of the inputs; see `gpvae.hyperparameters`.
         """
-        x, y = self._checked(x, y)
+        x, y = self.check(x, y)
         with self._all_or_nothing():
             exact = is_gaussian(self.likelihood) and len(x) <= max_exact
             objective = None if exact else lambda: self._trial_bound(x, y)
@@ -143,7 +143,7 @@ class OnlineGP(nn.Module):
             batch_size: Minibatch size for likelihoods other than Gaussian; all points if not given.
             progress: Show a progress bar.
         """
-        x, y = self._checked(x, y)
+        x, y = self.check(x, y)
         how = Training(steps, lr, train_hyperparameters, batch_size, progress)
         with self._all_or_nothing():
             leader = int(self.best)
@@ -151,12 +151,16 @@ class OnlineGP(nn.Module):
                 stream.begin(self.kernel, x)
                 absorb(stream, self.kernel, self.likelihood, x, y, how)
                 how = replace(how, train_hyperparameters=False)  # trained once, on the family that leads
-            if len(self.streams) > 1:
-                bounds = [float(stream.site.log_evidence().sum()) for stream in self.streams]
-                self.best.fill_(bounds.index(max(bounds)))
-            self.input_dim.fill_(x.shape[-1])
-            self._warn_unresolved()
+            self.conclude(x.shape[-1])
         return self
+
+    def conclude(self, input_dim: int) -> None:
+        """Choose who answers after all families have ended a task, and say so where their variables are too few."""
+        if len(self.streams) > 1:
+            bounds = [float(stream.site.log_evidence().sum()) for stream in self.streams]
+            self.best.fill_(bounds.index(max(bounds)))
+        self.input_dim.fill_(input_dim)
+        self.warn_unresolved(stacklevel=4)
 
     def replace_inducing(self, inducing: InducingVariables) -> "OnlineGP":
         """Go on with another family, or more variables of the same, keeping what has been learnt.
@@ -169,7 +173,7 @@ class OnlineGP(nn.Module):
         stream.replace(self.kernel, family)
         self.streams = nn.ModuleList([stream])  # type: ignore[assignment]
         self.best.zero_()
-        self._warn_unresolved()
+        self.warn_unresolved()
         return self
 
     @torch.no_grad()
@@ -236,7 +240,8 @@ class OnlineGP(nn.Module):
         spread = (half @ q.root).norm(dim=-1).clamp_min(torch.finfo(half.dtype).tiny)
         return Normal(matvec(half, q.mean), spread)
 
-    def _checked(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
+    def check(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
+        """Inputs `[N, D]` and targets `[*L, N]` as tensors of the model; an error says what is wrong with them."""
         x = self._checked_inputs(x)
         y = checks.targets(y, x, self.kernel.batch_shape)
         check_targets(self.likelihood, y)
@@ -268,7 +273,8 @@ class OnlineGP(nn.Module):
         trial.begin(self.kernel, x)
         return best_bound(trial, self.kernel, self.likelihood, x, y)
 
-    def _warn_unresolved(self) -> None:
+    def warn_unresolved(self, stacklevel: int = 3) -> None:
+        """Warn if the variables are too few for the stream so far, and say how many would do."""
         family = self.inducing
         least = family.num_needed(self.kernel, RESOLVED) if family.started else None
         if least is None or least <= family.num_inducing:
@@ -278,5 +284,5 @@ class OnlineGP(nn.Module):
             f"against the kernel's lengthscale; about {family.num_needed(self.kernel)} would resolve it"
             + ("" if least < FAR_TOO_MANY else ": points, or a memory with a window, may serve better"),
             ResolutionWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )

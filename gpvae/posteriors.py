@@ -73,6 +73,12 @@ class FreeForm(nn.Module):
         self.mean = nn.Parameter(start.mean.detach().clone())
         self.root = nn.Parameter(start.root.detach().clone())
 
+    @torch.no_grad()
+    def restart(self, posterior: Posterior) -> None:
+        """Go on from another posterior, in place."""
+        self.mean.copy_(posterior.mean)
+        self.root.copy_(posterior.root)
+
     def forward(self) -> Posterior:
         """The posterior of the present parameters."""
         return Posterior(self.mean, self.root.triu())

@@ -30,6 +30,9 @@ class InducingVariables(Resizable, ABC):
         num_inducing: Number of inducing variables M.
     """
 
+    #: Whether hyperparameters may change after the first task.
+    follows_kernel = True
+
     num_advances: Tensor
 
     def __init__(self, num_inducing: int) -> None:
@@ -90,6 +93,11 @@ class InducingVariables(Resizable, ABC):
         """Raise unless `advance` has been called."""
         if not self.started:
             raise RuntimeError(f"{type(self).__name__} has seen no inputs yet; call advance(kernel, x) first")
+
+    @property
+    def points(self) -> Tensor | None:
+        """Inducing inputs `[*L, M, D]`, where the variables are function values at points."""
+        return None
 
     def basis(self, x: Tensor) -> Tensor:
         """g_m(x) `[N, M]` of the finite-basis reconstruction f ≈ Σ u_m g_m (section 3.2), where there is one."""

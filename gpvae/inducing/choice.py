@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from gpvae.inducing.base import InducingVariables
 from gpvae.inducing.hippo import CosS, LegS
 
+#: Stands for several families, of which the one with the highest bound answers.
+AUTO = "auto"
+AUTO_FAMILIES = (LegS, CosS)
+
 
 def families(
     inducing: InducingVariables | Sequence[InducingVariables] | str, num_inducing: int | None = None
@@ -15,10 +19,10 @@ def families(
         inducing: One family, a sequence of them, or `"auto"` for LegS and CosS.
         num_inducing: Number of variables for `"auto"`.
     """
-    if isinstance(inducing, str) and inducing == "auto":
+    if isinstance(inducing, str) and inducing == AUTO:
         if num_inducing is None:
             raise ValueError('inducing="auto" needs num_inducing, the number of variables for LegS and CosS')
-        return [LegS(num_inducing), CosS(num_inducing)]
+        return [family(num_inducing) for family in AUTO_FAMILIES]
     given = inducing if isinstance(inducing, Sequence) else [inducing]
     found = [family for family in given if isinstance(family, InducingVariables)]
     if not found or len(found) < len(given):

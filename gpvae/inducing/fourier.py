@@ -29,6 +29,7 @@ class FourierFeatures(InducingVariables):
         end: b, as much after the last.
     """
 
+    follows_kernel = False
     start: Tensor
     end: Tensor
     settled: Tensor

@@ -46,6 +46,7 @@ class LegSPath(InducingVariables):
     this family replaces another in mid-stream, their Monte-Carlo error remains.
     """
 
+    follows_kernel = False
     base: Tensor
     omega: Tensor
     memory: Tensor

@@ -40,6 +40,11 @@ class Points(Functionals):
         """Z."""
         return self.Z
 
+    @property
+    def points(self) -> Tensor:
+        """Z, without its gradient."""
+        return self.Z.detach()
+
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
         """Choose new points for the inputs of a new task."""
         assign(self.Z, self.choose(kernel, x))

@@ -1,10 +1,8 @@
 """Fetching: the right content or a clear error, never a silent change to somebody's files."""
 
 import hashlib
-import http.server
 import os
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,40 +12,18 @@ from datamodules import files
 CONTENT = b"x,y\n1,2\n"
 
 
-class Server(http.server.BaseHTTPRequestHandler):
-    """Answers each request for a `.csv` with CONTENT and any other with 404."""
-
-    def do_GET(self) -> None:
-        found = self.path.endswith(".csv")
-        self.send_response(200 if found else 404)
-        self.end_headers()
-        self.wfile.write(CONTENT if found else b"")
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty data folder, a registry with the one file `small.csv`, and no network."""
+def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A registry with the one file `small.csv`."""
     file = files.PublicFile("somebody/something", "abc", "small.csv", hashlib.sha256(CONTENT).hexdigest())
     monkeypatch.setattr(files, "FILES", {"small.csv": file})
-    monkeypatch.setattr(files, "BASE_URL", "http://127.0.0.1:1")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("GPVAE_DATA_DIR", str(tmp_path / "data"))
-    return tmp_path / "data"
+    return folder
 
 
 @pytest.fixture
-def server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def server(serve: Callable[[dict[str, bytes]], None]) -> None:
     """The home of `small.csv`, on this machine."""
-    with http.server.HTTPServer(("127.0.0.1", 0), Server) as httpd:
-        monkeypatch.setattr(files, "BASE_URL", f"http://127.0.0.1:{httpd.server_port}")
-        thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield
-        httpd.shutdown()
-        thread.join()
+    serve({"small.csv": CONTENT})
 
 
 def put(folder: Path, content: bytes) -> Path:

@@ -4,11 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from scipy.io import loadmat
 from torch import Tensor
 
+from datamodules import Audio, MeasuredStream, Solar
 from datamodules.series import audio, solar
+from datamodules.tasks import split_tasks
+from tests.datamodules.streams import assert_same_tasks
 
 RealData = Callable[[str], Path]
 
@@ -49,3 +53,32 @@ def test_audio(real_data: RealData) -> None:
 def test_audio_is_the_same_at_each_call(real_data: RealData) -> None:
     real_data("audio_subband.mat")
     assert torch.equal(audio()[1], audio()[1])
+
+
+@pytest.mark.parametrize(
+    ("stream", "load", "num_test"), [(Solar, solar, 102), (Audio, audio, 9000)], ids=["solar", "audio"]
+)
+@pytest.mark.parametrize("seed", [0, 7])
+def test_global_statistics_are_those_of_the_paper_bit_for_bit(
+    stream: type[MeasuredStream],
+    load: Callable[[], tuple[Tensor, Tensor]],
+    num_test: int,
+    seed: int,
+    real_data: RealData,
+) -> None:
+    real_data(stream.files[0])
+    data = stream(statistics="global", seed=seed)
+    data.prepare_data()
+    data.setup()
+    assert_same_tasks(data.tasks, split_tasks(*load(), num_tasks=10, num_test=num_test, seed=seed))
+
+
+def test_first_task_of_solar_fills_the_first_tenth(real_data: RealData) -> None:
+    real_data("solar.mat")
+    data = Solar()
+    data.setup()
+    x, y = data.task_data(0)
+    assert (x.min(), x.max()) == (0.0, 1.0)
+    torch.testing.assert_close(y.mean().item(), 0.0, atol=1e-9, rtol=0)
+    torch.testing.assert_close(y.square().mean().item(), 1.0)
+    assert 9 < float(data.task_data(9)[0].max()) < 11

@@ -1,0 +1,9 @@
+"""Callbacks for training on a stream of tasks."""
+
+from callbacks.checkpoint import TaskCheckpoint
+from callbacks.continual import ContinualLearning
+from callbacks.figures import TaskFigures
+from callbacks.progress import TaskProgress
+from callbacks.report import TaskReport
+
+__all__ = ["ContinualLearning", "TaskCheckpoint", "TaskFigures", "TaskProgress", "TaskReport"]

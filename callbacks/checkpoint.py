@@ -1,0 +1,68 @@
+"""Checkpoints of a stream."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from lightning import LightningModule, Trainer
+from lightning.pytorch.callbacks import Checkpoint
+
+from gpvae.modules import ContinualModule
+
+
+class TaskCheckpoint(Checkpoint):
+    """Saves after every task, and now and then within one.
+
+    `checkpoints/task_03.ckpt` in the log directory is the state after task 3 and its evaluation;
+    `checkpoints/last.ckpt` the latest of all, from which `--ckpt_path last` goes on. A file appears under its name
+    only once it is complete.
+
+    Args:
+        every_n_steps: Steps between checkpoints within an epoch; none if not given.
+        keep_tasks: Keep a checkpoint of every task, not only the last.
+    """
+
+    def __init__(self, every_n_steps: int | None = 500, keep_tasks: bool = True) -> None:
+        super().__init__()
+        if every_n_steps is not None and every_n_steps < 1:
+            raise ValueError(f"every_n_steps is at least 1, or null for none; got {every_n_steps}")
+        self.every_n_steps, self.keep_tasks = every_n_steps, keep_tasks
+
+    def on_train_batch_end(
+        self,
+        trainer: Trainer,
+        pl_module: LightningModule,
+        outputs: Any,  # noqa: ANN401
+        batch: Any,  # noqa: ANN401
+        batch_idx: int,
+    ) -> None:
+        """Save within an epoch."""
+        if self.every_n_steps is None or trainer.is_last_batch or (batch_idx + 1) % self.every_n_steps:
+            return  # after the last batch comes the evaluation, and then the end of the epoch
+        self._save(trainer, "last.ckpt")
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Save after an epoch, under the name of its task where that is learnt."""
+        assert isinstance(pl_module, ContinualModule)
+        if self.keep_tasks and pl_module.learned == pl_module.begun:
+            name = f"task_{int(pl_module.learned):02d}.ckpt"
+            self._save(trainer, name)
+            if trainer.is_global_zero:
+                folder = checkpoint_folder(trainer)
+                shutil.copyfile(folder / name, folder / "last.ckpt.part")
+                os.replace(folder / "last.ckpt.part", folder / "last.ckpt")
+        else:
+            self._save(trainer, "last.ckpt")
+
+    def _save(self, trainer: Trainer, name: str) -> None:
+        folder = checkpoint_folder(trainer)
+        trainer.save_checkpoint(folder / f"{name}.part", weights_only=False)  # with optimiser and loops
+        if trainer.is_global_zero:
+            os.replace(folder / f"{name}.part", folder / name)
+        trainer.strategy.barrier()
+
+
+def checkpoint_folder(trainer: Trainer) -> Path:
+    """Where the checkpoints of a run are."""
+    return Path(trainer.log_dir or trainer.default_root_dir) / "checkpoints"

@@ -1,0 +1,161 @@
+"""When figures are drawn and where they go."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, cast, runtime_checkable
+
+import numpy as np
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.utilities.seed import isolate_rng
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from callbacks.figures.canvas import save_png
+from callbacks.figures.pictures import Predictor, boundary_figure, forgetting_figure, stream_figure
+from callbacks.figures.plane import are_labels
+from datamodules.tasks import Task
+
+#: The grid over a plane has so many times fewer points along each axis than the grid over a line.
+COARSER = 5
+
+
+@runtime_checkable
+class Report(Protocol):
+    """A callback that knows how well each task is predicted after each task."""
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the metrics."""
+
+    def matrix(self, metric: str) -> NDArray[np.float64]:
+        """`[after, task]`, NaN where there is no value."""
+
+
+class TaskFigures(Callback):
+    """Draw what the model knows after each task, for TensorBoard and as PNG files in `<log_dir>/figures`.
+
+    The stream where there is one input, the decision boundary where there are two and the targets are labels 0 and 1,
+    and the forgetting matrix of every metric of the report; what does not apply is left out. A task counts as learnt
+    once the module's `learned` says so; the place of this callback among the others does not matter.
+
+    Args:
+        enabled: Draw figures.
+        every_n_tasks: Draw after every so many tasks, and after the last one.
+        num_points: Number of grid points along the line at which predictions are drawn; a fifth of it, along each
+            axis, in the plane.
+        reconstruction: Lay the finite-basis reconstruction over the prediction, where the inducing variables have one.
+        dpi: Resolution of the figures, in pixels per inch.
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        every_n_tasks: int = 1,
+        num_points: int = 500,
+        reconstruction: bool = False,
+        dpi: int = 150,
+    ) -> None:
+        super().__init__()
+        for name, value, least in (
+            ("every_n_tasks", every_n_tasks, 1),
+            ("num_points", num_points, 10),
+            ("dpi", dpi, 1),
+        ):
+            if value < least:
+                raise ValueError(f"{name} is at least {least}, got {value}")
+        self.enabled = enabled
+        self.every_n_tasks = every_n_tasks
+        self.num_points = num_points
+        self.reconstruction = reconstruction
+        self.dpi = dpi
+        self.drawn = 0  # tasks that had been learnt when figures were last drawn
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Catch up where training was resumed between the end of a task and its figures."""
+        self.drawn = min(self.drawn, _num_learned(pl_module))
+        self._draw_when_due(trainer, pl_module)
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Draw, now that validation is over and every other callback has its results."""
+        self._draw_when_due(trainer, pl_module)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Which task was drawn last."""
+        return {"drawn": self.drawn}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on after the task that was drawn last."""
+        self.drawn = state_dict["drawn"]
+
+    def _draw_when_due(self, trainer: Trainer, module: LightningModule) -> None:
+        learned = _num_learned(module)
+        tasks = _tasks(trainer)
+        last = getattr(getattr(trainer, "datamodule", None), "num_learnt", len(tasks))
+        due = learned % self.every_n_tasks == 0 or learned == last
+        in_between = int(getattr(module, "begun", learned)) != learned  # the next task is under way
+        if not self.enabled or learned <= self.drawn or not due or in_between:
+            return
+        self.drawn = learned
+        log_dir = trainer.log_dir  # all processes have to ask for it
+        if not trainer.is_global_zero:
+            return
+        with _undisturbed(module):
+            for tag, name, figure in self._figures(trainer, module, tasks, learned):
+                for logger in trainer.loggers:
+                    if isinstance(logger, TensorBoardLogger):
+                        logger.experiment.add_figure(tag, figure, global_step=learned, close=False)
+                if log_dir is not None:
+                    save_png(figure, Path(log_dir) / "figures" / f"{name}.png")
+
+    def _figures(
+        self, trainer: Trainer, module: LightningModule, tasks: list[Task], learned: int
+    ) -> Iterator[tuple[str, str, Figure]]:
+        """Tag, file name and figure of all that applies."""
+        input_dim = getattr(getattr(trainer, "datamodule", None), "input_dim", None)
+        if tasks and hasattr(module, "predict") and all(task.y_train.ndim == 1 for task in tasks):
+            predictor = cast(Predictor, module)
+            if input_dim == 1:
+                figure = stream_figure(predictor, tasks, learned, self.num_points, self.reconstruction, self.dpi)
+                yield "stream", f"stream_{learned:02d}", figure
+            if input_dim == 2 and are_labels(tasks):
+                figure = boundary_figure(predictor, tasks, learned, self.num_points // COARSER, self.dpi)
+                yield "decision_boundary", f"decision_boundary_{learned:02d}", figure
+        for report in trainer.callbacks:  # type: ignore[attr-defined]
+            if not isinstance(report, Report):
+                continue
+            for metric in report.metrics:
+                matrix = _padded(report.matrix(metric), len(tasks))
+                if np.isfinite(matrix).any():
+                    yield f"forgetting/{metric}", f"forgetting_{metric}", forgetting_figure(matrix, metric, self.dpi)
+
+
+def _num_learned(module: LightningModule) -> int:
+    return int(getattr(module, "learned", 0))
+
+
+def _tasks(trainer: Trainer) -> list[Task]:
+    """The stream of the datamodule; empty where it has none of this kind."""
+    tasks = getattr(getattr(trainer, "datamodule", None), "tasks", [])
+    return list(tasks) if all(isinstance(task, Task) for task in tasks) else []
+
+
+def _padded(matrix: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """The matrix with room for the tasks to come, so that figures of different tasks can be laid side by side."""
+    missing = [(0, max(size - length, 0)) for length in matrix.shape]
+    return np.pad(np.asarray(matrix, dtype=np.float64), missing, constant_values=np.nan)
+
+
+@contextmanager
+def _undisturbed(module: LightningModule) -> Iterator[None]:
+    """Look at a module in evaluation mode and leave it, and all random states, as they were."""
+    modes = [(part, part.training) for part in module.modules()]
+    try:
+        module.eval()
+        with torch.no_grad(), isolate_rng():
+            yield
+    finally:
+        for part, training in modes:
+            part.training = training

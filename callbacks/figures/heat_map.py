@@ -1,0 +1,86 @@
+"""The forgetting matrix: a metric of each task, after each task."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from callbacks.figures.canvas import SMALL, add_colour_bar
+
+#: Up to so many tasks the values are written into the cells.
+MOST_NUMBERS = 12
+#: Cells beyond the quartiles by more than so many interquartile ranges do not stretch the colours.
+OUTLYING = 3.0
+
+Floats = NDArray[np.float64]
+
+
+def colour_limits(values: Floats) -> tuple[float, float]:
+    """The range of the finite values, without the far outliers, and never empty.
+
+    Args:
+        values: Any numbers, with at least one finite among them.
+    """
+    finite = values[np.isfinite(values)]
+    lower, upper = np.quantile(finite, [0.25, 0.75])
+    reach = OUTLYING * (upper - lower)
+    if reach > 0:
+        finite = finite[(finite >= lower - reach) & (finite <= upper + reach)]
+    low, high = float(finite.min()), float(finite.max())
+    return (low, high) if high > low else (low - 0.01, high + 0.01)
+
+
+def draw_heat_map(ax: Axes, matrix: Floats, label: str, higher_is_better: bool = False) -> None:
+    """Rows: after which task; columns: which task. Bright is bad; cells without a value stay white.
+
+    Args:
+        ax: Axes.
+        matrix: `[after, task]`, NaN where there is no value; at least one is finite.
+        label: What the colour bar measures.
+        higher_is_better: Which values are dark.
+    """
+    low, high = colour_limits(matrix)
+    num_rows, num_columns = matrix.shape
+    image = ax.imshow(
+        np.ma.masked_invalid(np.clip(matrix, 2 * low - high, 2 * high - low)),  # infinite cells have a colour too
+        cmap="cividis_r" if higher_is_better else "cividis",
+        vmin=low,
+        vmax=high,
+        aspect="auto",
+        extent=(0.5, num_columns + 0.5, num_rows + 0.5, 0.5),
+    )
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(nbins=MOST_NUMBERS, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    if max(matrix.shape) <= MOST_NUMBERS:
+        _write_values(ax, matrix, image)
+    below, above = bool((matrix < low).any()), bool((matrix > high).any())
+    extend = "both" if below and above else "min" if below else "max" if above else "neither"
+    add_colour_bar(ax, image, label, extend=extend)
+
+
+def _write_values(ax: Axes, matrix: Floats, image: AxesImage) -> None:
+    for position in range(1, max(matrix.shape)):
+        ax.axvline(position + 0.5, color="white", lw=1)
+        ax.axhline(position + 0.5, color="white", lw=1)
+    low, high = image.get_clim()
+    decimals = 2 if high - low >= 0.1 else 3
+    for row, column in zip(*np.nonzero(~np.isnan(matrix)), strict=True):
+        value = matrix[row, column]
+        red, green, blue, _ = (channel**2.2 for channel in image.cmap(image.norm(value)))
+        luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+        color = "white" if luminance < 0.18 else "black"  # the one with more contrast (WCAG)
+        ax.text(column + 1, row + 1, _short(value, decimals), color=color, fontsize=SMALL, ha="center", va="center")
+
+
+def _short(value: float, decimals: int) -> str:
+    """The value in about five characters."""
+    if np.isinf(value):
+        text = "∞" if value > 0 else "-∞"
+    elif abs(value) < 100:
+        text = f"{round(value, decimals) + 0.0:.{decimals}f}"  # + 0.0: no negative zero
+    else:
+        text = f"{value:.0f}" if abs(value) < 1e5 else f"{value:.0e}"
+    return text.replace("-", "−")

@@ -1,0 +1,133 @@
+"""A function of one input, learnt task by task: the prediction, the data behind it and what is still to come."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from callbacks.figures.canvas import BLUE, GREY, INK, PALE, SMALL, VERMILLION
+from datamodules.tasks import Task
+
+#: Beyond so many tasks the lines between them would hide the rest.
+MOST_BOUNDARIES = 50
+#: More training points than these are thinned out.
+MOST_DOTS = 2000
+#: How much room there is beyond the outermost targets, as a share of their range.
+ROOM = 0.25
+#: The share of the axis that must lie ahead for the words that say so.
+ROOM_FOR_WORDS = 0.15
+
+
+def input_range(tasks: Sequence[Task]) -> tuple[float, float]:
+    """The least and the greatest first input of all tasks.
+
+    Args:
+        tasks: The whole stream.
+    """
+    x = torch.cat([task.x_train.reshape(len(task.x_train), -1)[:, 0] for task in tasks])
+    return float(x.min()), float(x.max())
+
+
+def boundaries(tasks: Sequence[Task]) -> list[float]:
+    """Where each task but the first begins; none where tasks overlap, for then no line divides them.
+
+    Args:
+        tasks: The whole stream.
+    """
+    ranges = [input_range([task]) for task in tasks]
+    in_order = all(end <= begin for (_, end), (begin, _) in pairwise(ranges))
+    return [begin for begin, _ in ranges[1:]] if in_order else []
+
+
+def draw_prediction(ax: Axes, x: Tensor, mean: Tensor, interval: tuple[Tensor, Tensor] | None, name: str) -> None:
+    """The predictive mean as a line, its interval as a band around it.
+
+    Args:
+        ax: Axes.
+        x: Inputs `[G]`, in order.
+        mean: Mean `[G]`.
+        interval: Lower and upper end `[G]`, or None for a mean alone.
+        name: What the legend calls it.
+    """
+    if interval is not None:
+        lower, upper = interval
+        ax.fill_between(x.numpy(), lower.numpy(), upper.numpy(), color=BLUE, alpha=0.18, lw=0, zorder=1)
+    ax.plot(x.numpy(), mean.numpy(), color=BLUE, lw=1.5, label=name, zorder=3)
+
+
+def draw_reconstruction(ax: Axes, x: Tensor, mean: Tensor) -> None:
+    """The finite-basis reconstruction, to be compared with the mean.
+
+    Args:
+        ax: Axes.
+        x: Inputs `[G]`, in order.
+        mean: Mean of the reconstruction `[G]`.
+    """
+    style = (0, (4, 2))
+    ax.plot(x.numpy(), mean.numpy(), color=VERMILLION, lw=1.2, ls=style, label="reconstruction", zorder=4)
+
+
+def draw_tasks(ax: Axes, tasks: Sequence[Task], num_seen: int) -> None:
+    """The training points seen so far, those of the last task darker; task boundaries; what lies ahead, shaded.
+
+    The axes cover the whole stream, so that pictures of different tasks can be laid side by side.
+
+    Args:
+        ax: Axes.
+        tasks: The whole stream.
+        num_seen: How many of its tasks have been learnt.
+    """
+    begin, end = input_range(tasks)
+    y = torch.cat([task.y_train for task in tasks])
+    room = ROOM * float(y.max() - y.min()) or 1.0
+    never_below = bool(((y >= 0) & (y == y.round())).all())  # counts and labels
+    ax.set_xlim(begin, end if end > begin else begin + 1)
+    ax.set_ylim(float(y.min()) - (room / 2 if never_below else room), float(y.max()) + room)
+
+    if num_seen > 1:
+        _draw_dots(ax, tasks[: num_seen - 1], GREY, "earlier tasks")
+    _draw_dots(ax, [tasks[num_seen - 1]], INK, "this task")
+
+    edges = boundaries(tasks)
+    if len(tasks) <= MOST_BOUNDARIES:
+        for edge in edges:
+            ax.axvline(edge, color=GREY, lw=0.6, ls=":", zorder=0.5)
+    if edges and num_seen < len(tasks):
+        _draw_ahead(ax, edges[num_seen - 1], end, (end - edges[num_seen - 1]) / (end - begin))
+
+
+def draw_inducing_inputs(ax: Axes, points: Tensor) -> None:
+    """Inducing points as ticks on the lower edge.
+
+    Args:
+        ax: Axes.
+        points: Inputs `[M]`.
+    """
+    ax.plot(
+        points.numpy(),
+        torch.full_like(points, 0.03).numpy(),
+        "|",
+        color=VERMILLION,
+        ms=7,
+        mew=1.1,
+        transform=ax.get_xaxis_transform(),
+        label="inducing points",
+        zorder=4,
+    )
+
+
+def _draw_dots(ax: Axes, tasks: Sequence[Task], color: str, name: str) -> None:
+    x = torch.cat([task.x_train.reshape(len(task.x_train), -1)[:, 0] for task in tasks])
+    y = torch.cat([task.y_train for task in tasks])
+    some = torch.linspace(0, len(x) - 1, min(len(x), MOST_DOTS), dtype=torch.float64).round().long()
+    ax.plot(x[some].numpy(), y[some].numpy(), ".", color=color, ms=4, mew=0, label=name, zorder=2)
+
+
+def _draw_ahead(ax: Axes, begin: float, end: float, share: float) -> None:
+    ax.axvspan(begin, end, color=PALE, lw=0, zorder=0)
+    if share >= ROOM_FOR_WORDS:
+        style: dict[str, Any] = {"color": GREY, "fontsize": SMALL, "ha": "center", "va": "top"}
+        ax.text((begin + end) / 2, 0.97, "still to come", transform=ax.get_xaxis_transform(), **style)

@@ -1,0 +1,37 @@
+"""A time series of counts: deaths a day in an epidemic."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from datamodules.files import fetch
+from datamodules.measured import MeasuredStream
+
+
+class Covid(MeasuredStream):
+    """Deaths a day in Santa Catarina, Brazil, from March 2020 to February 2021, with time scaled to [0, 10].
+
+    Counts, so the targets stay as they are. The last ten days or so are under-reported.
+
+    Args:
+        num_tasks: How many tasks the training points are cut into, of equal size.
+        num_test: How many points are held out for test: a number (int), or a share of all points (float below 1).
+            0.2 leaves 275 of the 344 days for training, 55 for each of five tasks.
+        options: See `MeasuredStream`.
+    """
+
+    input_dim = 1
+    likelihood = "negative_binomial"
+    files = ("covid_santa_catarina.csv",)
+    interval = (0.0, 10.0)
+    standardises = False
+
+    def __init__(self, num_tasks: int = 5, num_test: int | float = 0.2, **options: Any) -> None:
+        super().__init__(num_tasks=num_tasks, num_test=num_test, **options)
+
+    def read(self) -> tuple[Tensor, Tensor]:
+        """Days since the first `[344, 1]` and deaths on each `[344]`."""
+        deaths = np.loadtxt(fetch("covid_santa_catarina.csv"), delimiter=",", skiprows=1, usecols=1)
+        return torch.arange(len(deaths), dtype=torch.float64)[:, None], torch.from_numpy(deaths)

@@ -1,0 +1,49 @@
+"""Two moons: points of two classes in the plane."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from datamodules.stream import TaskStream
+
+DATA_SEED = 0
+
+
+class TwoMoons(TaskStream):
+    """Two interleaved half circles, one for each label, met from left to right (paper, appendix F.3).
+
+    The points are the same for every seed, which only chooses those for test.
+
+    Args:
+        num_tasks: How many tasks the training points are cut into, of equal size.
+        num_test: How many points are held out for test: a number (int), or a share of all points (float below 1).
+            75 of 375 leave 100 training points for each of three tasks.
+        num_points: How many points are drawn in all.
+        noise: Standard deviation of the points about the half circles, whose radius is 1.
+        options: See `TaskStream`.
+    """
+
+    input_dim = 2
+    likelihood = "bernoulli"
+
+    def __init__(
+        self, num_tasks: int = 3, num_test: int | float = 75, num_points: int = 375, noise: float = 0.05, **options: Any
+    ) -> None:
+        if num_points < 2:
+            raise ValueError(f"num_points is {num_points}: two moons take at least two points.")
+        if not 0 <= noise < math.inf:
+            raise ValueError(f"noise is {noise}: a standard deviation is a number of 0 or more.")
+        super().__init__(num_tasks=num_tasks, num_test=num_test, **options)
+        self.num_points, self.noise = num_points, noise
+
+    def read(self) -> tuple[Tensor, Tensor]:
+        """Points of the plane `[num_points, 2]` and labels 0 and 1 `[num_points]`."""
+        rng = torch.Generator().manual_seed(DATA_SEED)
+        angle = math.pi * torch.rand(self.num_points, generator=rng, dtype=torch.float64)
+        y = (torch.arange(self.num_points) % 2).double()
+        upper = torch.stack([angle.cos(), angle.sin()], -1)
+        lower = torch.stack([1 - angle.cos(), 0.5 - angle.sin()], -1)
+        x = torch.where(y[:, None] == 1, upper, lower)
+        return x + self.noise * torch.randn(x.shape, generator=rng, dtype=torch.float64), y

@@ -1,0 +1,25 @@
+"""How good predictions are, task by task, and what is forgotten on the way."""
+
+from gpvae.metrics.calibration import ECE
+from gpvae.metrics.forgetting import BackwardTransfer, Forgetting, TaskMatrix
+from gpvae.metrics.monte_carlo import monte_carlo
+from gpvae.metrics.pointwise import NLPD, RMSE, Accuracy
+from gpvae.metrics.registry import METRICS, find_metric, for_likelihood
+from gpvae.metrics.task_scores import TaskScores
+from gpvae.metrics.task_table import TaskTable
+
+__all__ = [
+    "ECE",
+    "METRICS",
+    "NLPD",
+    "RMSE",
+    "Accuracy",
+    "BackwardTransfer",
+    "Forgetting",
+    "TaskMatrix",
+    "TaskScores",
+    "TaskTable",
+    "find_metric",
+    "for_likelihood",
+    "monte_carlo",
+]

@@ -1,0 +1,28 @@
+"""Predictive distributions from samples of f."""
+
+import torch
+from gpytorch.likelihoods import GaussianLikelihood, Likelihood
+from torch import Tensor
+from torch.distributions import Categorical, MixtureSameFamily, Normal
+
+
+def monte_carlo(likelihood: Likelihood, f_samples: Tensor) -> MixtureSameFamily:
+    """The mixture 1/S Σ_s p(y | f_s), point by point.
+
+    Its `log_prob` is log 1/S Σ_s p(y | f_s), not the mean of log p(y | f_s): what `NLPD` needs.
+
+    Args:
+        likelihood: A gpytorch likelihood of one function value at each point.
+        f_samples: Samples of f, of shape `[S, ...]`.
+
+    Example:
+        >>> import torch
+        >>> from gpytorch.likelihoods import PoissonLikelihood
+        >>> y = monte_carlo(PoissonLikelihood(), torch.zeros(5, 3))  # five samples of f at three points
+        >>> print(tuple(y.batch_shape))
+        (3,)
+    """
+    f = f_samples.movedim(0, -1)
+    gaussian = isinstance(likelihood, GaussianLikelihood)
+    components = Normal(f, likelihood.noise.sqrt()) if gaussian else likelihood(f)
+    return MixtureSameFamily(Categorical(logits=torch.zeros_like(f)), components)

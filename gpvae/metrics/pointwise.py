@@ -1,0 +1,142 @@
+"""Metrics that are a mean over test points: NLPD, RMSE and accuracy."""
+
+from abc import abstractmethod
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution
+from torchmetrics import Metric
+
+
+def check_shapes(predictive: Distribution, target: Tensor) -> None:
+    """Raise unless the predictive distribution has exactly one marginal for each target.
+
+    Args:
+        predictive: Marginal distributions of shape `[...]`.
+        target: Targets of the same shape.
+
+    Raises:
+        ValueError: The shapes differ, or the distribution is joint over several targets.
+    """
+    if predictive.event_shape:
+        raise ValueError(
+            f"a metric takes marginal distributions, one for each target; {type(predictive).__name__} is joint over "
+            f"{tuple(predictive.event_shape)} targets"
+        )
+    if predictive.batch_shape != target.shape:
+        raise ValueError(
+            f"predictive distributions of shape {tuple(predictive.batch_shape)} do not match targets of shape "
+            f"{tuple(target.shape)}"
+        )
+
+
+class PointwiseMean(Metric):
+    """Mean over all points, on all processes, of a score that each point has by itself.
+
+    Args:
+        kwargs: Handed on to `torchmetrics.Metric`.
+    """
+
+    is_differentiable = False
+    full_state_update = False
+
+    total: Tensor
+    count: Tensor
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.add_state("total", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("count", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+
+    @abstractmethod
+    def score(self, predictive: Distribution, target: Tensor) -> Tensor:
+        """The score of each point, in the shape of the targets."""
+
+    def update(self, predictive: Distribution, target: Tensor) -> None:
+        """Take in test points.
+
+        Args:
+            predictive: Predictive distribution of each target.
+            target: Targets, of the same shape.
+        """
+        check_shapes(predictive, target)
+        self.total = self.total + self.score(predictive, target).sum(dtype=torch.float64)
+        self.count = self.count + target.numel()
+
+    def compute(self) -> Tensor:
+        """The mean over all points so far; NaN without any."""
+        return self.total / self.count
+
+
+class NLPD(PointwiseMean):
+    """Negative log predictive density, -1/N Σ log p(y_i | x_i).
+
+    For a mixture over Monte-Carlo samples of f, as made by `monte_carlo`, `log_prob` is the logarithm of the
+    density's mean over the samples, which is what belongs here.
+
+    Args:
+        kwargs: Handed on to `torchmetrics.Metric`.
+
+    Example:
+        >>> import torch
+        >>> from torch.distributions import Normal
+        >>> nlpd = NLPD()
+        >>> nlpd.update(Normal(torch.zeros(2), torch.ones(2)), torch.tensor([0.0, 1.0]))
+        >>> print(f"{nlpd.compute():.4f}")
+        1.1689
+    """
+
+    higher_is_better = False
+
+    def score(self, predictive: Distribution, target: Tensor) -> Tensor:
+        """-log p(y)."""
+        return -predictive.log_prob(target)
+
+
+class RMSE(PointwiseMean):
+    """Root mean squared error of the predictive mean, √(1/N Σ (y_i - ŷ_i)²).
+
+    Args:
+        kwargs: Handed on to `torchmetrics.Metric`.
+
+    Example:
+        >>> import torch
+        >>> from torch.distributions import Normal
+        >>> rmse = RMSE()
+        >>> rmse.update(Normal(torch.zeros(2), torch.ones(2)), torch.tensor([3.0, 4.0]))
+        >>> print(f"{rmse.compute():.4f}")
+        3.5355
+    """
+
+    higher_is_better = False
+
+    def score(self, predictive: Distribution, target: Tensor) -> Tensor:
+        """(y - E y)²."""
+        return (target - predictive.mean).double().square()
+
+    def compute(self) -> Tensor:
+        """The root of the mean over all points so far; NaN without any."""
+        return super().compute().sqrt()
+
+
+class Accuracy(PointwiseMean):
+    """Share of binary labels that are on the predicted side of probability one half.
+
+    Args:
+        kwargs: Handed on to `torchmetrics.Metric`.
+
+    Example:
+        >>> import torch
+        >>> from torch.distributions import Bernoulli
+        >>> accuracy = Accuracy()
+        >>> accuracy.update(Bernoulli(torch.tensor([0.9, 0.2, 0.6, 0.3])), torch.tensor([1.0, 0.0, 0.0, 0.0]))
+        >>> print(f"{accuracy.compute():.2f}")
+        0.75
+    """
+
+    higher_is_better = True
+
+    def score(self, predictive: Distribution, target: Tensor) -> Tensor:
+        """1 where the likelier label is the right one."""
+        return (predictive.mean > 0.5) == (target > 0.5)

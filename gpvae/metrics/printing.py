@@ -1,0 +1,77 @@
+"""Tables of scores for the terminal."""
+
+import math
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+#: Columns for output that goes to a file or a pipe, where nothing says how wide it may be.
+WIDTH_WITHOUT_TERMINAL = 120
+
+
+def console() -> Console:
+    """A console on standard output."""
+    terminal = Console()
+    return terminal if terminal.is_terminal else Console(width=WIDTH_WITHOUT_TERMINAL)
+
+
+def fits(screen: Console, table: Table) -> bool:
+    """Whether the console shows the whole table."""
+    return screen.measure(table, options=screen.options.update(max_width=10_000)).maximum <= screen.width
+
+
+def short(value: float) -> str:
+    """A number in five characters or so; a dash for NaN."""
+    if math.isnan(value):
+        return "–"
+    size = abs(value)
+    if size < 9.995:
+        return f"{value:.2f}"
+    if size < 99.95:
+        return f"{value:.1f}"
+    return f"{value:.0f}" if size < 9999.5 else f"{value:.0e}"
+
+
+def compact_table() -> Table:
+    """A table without lines around it, with little room between its columns, and no title: that would be wrapped."""
+    return Table(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False)
+
+
+def task_table(scores: np.ndarray, seen: np.ndarray) -> Table:
+    """One row after each task, one column for each task, and one for all tasks seen; ten tasks fit 80 columns.
+
+    Args:
+        scores: Scores `[after_task, task]`, NaN where there is none.
+        seen: Scores over all tasks seen, `[after_task]`.
+    """
+    table = compact_table()
+    table.add_column("", no_wrap=True)
+    for task in range(1, len(scores) + 1):
+        table.add_column(f"task\n{task}", justify="right", no_wrap=True)
+    table.add_column("all\nseen", justify="right", no_wrap=True, style="bold")
+    for after_task, row in enumerate(scores, start=1):
+        known = [short(value) if task <= after_task else "" for task, value in enumerate(row, start=1)]
+        table.add_row(f"after {after_task}", *known, short(seen[after_task - 1]))
+    return table
+
+
+def end_table(ends: dict[str, tuple[float, float]]) -> Table:
+    """One row for each metric: its score over all tasks at the end, forgetting and backward transfer.
+
+    Args:
+        ends: Score and forgetting of each metric.
+    """
+    table = compact_table()
+    table.add_column("metric", no_wrap=True)
+    for heading in ("all tasks", "forgetting", "backward transfer"):
+        table.add_column(f" {heading}", justify="right", no_wrap=True)
+    for metric, (score, forgetting) in ends.items():
+        table.add_row(metric, f"{score:.4f}", signed(forgetting), signed(-forgetting))
+    return table
+
+
+def signed(value: float) -> str:
+    """A difference, with its sign; a dash for NaN."""
+    return "–" if math.isnan(value) else f"{value:+.4f}"

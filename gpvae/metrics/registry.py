@@ -1,0 +1,43 @@
+"""Metrics by short name, and which of them fit a likelihood."""
+
+from torchmetrics import Metric
+
+from gpvae.metrics.calibration import ECE
+from gpvae.metrics.pointwise import NLPD, RMSE, Accuracy
+
+METRICS: dict[str, type[Metric]] = {"nlpd": NLPD, "rmse": RMSE, "ece": ECE, "accuracy": Accuracy}
+
+_BY_LIKELIHOOD = {
+    "gaussian": ["nlpd", "rmse", "ece"],
+    "negative_binomial": ["nlpd", "rmse", "ece"],
+    "poisson": ["nlpd", "rmse", "ece"],
+    "bernoulli": ["nlpd", "accuracy"],
+}
+
+
+def find_metric(name: str) -> type[Metric]:
+    """The metric of a short name.
+
+    Args:
+        name: One of `METRICS`.
+
+    Raises:
+        ValueError: There is none of that name.
+    """
+    if name not in METRICS:
+        raise ValueError(f"no metric is called {name!r}; there are {', '.join(METRICS)}")
+    return METRICS[name]
+
+
+def for_likelihood(name: str) -> list[str]:
+    """Short names of the metrics that fit a likelihood.
+
+    Args:
+        name: `gaussian`, `negative_binomial`, `poisson` or `bernoulli`.
+
+    Raises:
+        ValueError: There is no such likelihood.
+    """
+    if name not in _BY_LIKELIHOOD:
+        raise ValueError(f"no likelihood is called {name!r}; there are {', '.join(_BY_LIKELIHOOD)}")
+    return list(_BY_LIKELIHOOD[name])

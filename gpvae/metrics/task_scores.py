@@ -1,0 +1,115 @@
+"""Scores of every task seen so far, and of all of them together."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Distribution
+from torchmetrics import Metric
+
+from gpvae.metrics.registry import find_metric
+
+
+class Points(Metric):
+    """How many points there were, on all processes.
+
+    Args:
+        kwargs: Handed on to `torchmetrics.Metric`.
+    """
+
+    full_state_update = False
+
+    count: Tensor
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.add_state("count", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+
+    def update(self, predictive: Distribution, target: Tensor) -> None:
+        """Count the targets."""
+        self.count = self.count + target.numel()
+
+    def compute(self) -> Tensor:
+        """The number of points so far."""
+        return self.count
+
+
+class TaskScores(nn.Module):
+    """One set of metrics for each task and one for the points of all tasks together.
+
+    Nothing of it goes into a checkpoint: scores are computed anew at each validation.
+
+    Args:
+        names: Short names of the metrics, see `METRICS`.
+
+    Example:
+        >>> import torch
+        >>> from torch.distributions import Normal
+        >>> scores = TaskScores(["rmse"])
+        >>> scores.reset(num_tasks=2)
+        >>> scores.update(0, Normal(torch.zeros(3), torch.ones(3)), torch.full((3,), 1.0))
+        >>> scores.update(1, Normal(torch.zeros(1), torch.ones(1)), torch.full((1,), 3.0))
+        >>> for key, value in scores.compute().items():
+        ...     print(f"{key} {value:.2f}")
+        rmse/task_01 1.00
+        rmse/task_02 3.00
+        rmse/seen 1.73
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__()
+        if not names:
+            raise ValueError("no metric to score tasks by; name one or more")
+        self.names = list(dict.fromkeys(names))
+        self.seen = self._metrics()
+        self.tasks = nn.ModuleList()
+
+    def _metrics(self) -> nn.ModuleDict:
+        return nn.ModuleDict({"points": Points(), **{name: find_metric(name)() for name in self.names}})
+
+    def reset(self, num_tasks: int) -> None:
+        """Forget all points and make room for so many tasks; on every process alike.
+
+        Args:
+            num_tasks: The number of tasks.
+        """
+        device = cast(Metric, self.seen["points"]).device
+        self.tasks = self.tasks[:num_tasks]
+        while len(self.tasks) < num_tasks:
+            self.tasks.append(self._metrics().to(device))
+        for metric in self.modules():
+            if isinstance(metric, Metric):
+                metric.reset()
+
+    def update(self, task: int, predictive: Distribution, target: Tensor) -> None:
+        """Take in test points of one task.
+
+        Args:
+            task: Index of the task, from 0.
+            predictive: Predictive distribution of each target.
+            target: Targets, of the same shape.
+        """
+        if not 0 <= task < len(self.tasks):
+            raise IndexError(f"no task of index {task}: there is room for {len(self.tasks)}; call reset(num_tasks)")
+        for metrics in (self.tasks[task], self.seen):
+            for metric in cast(nn.ModuleDict, metrics).values():
+                cast(Metric, metric).update(predictive, target)
+
+    def compute(self) -> dict[str, Tensor]:
+        """Scores over the points of all processes, for every process; each of them must call this.
+
+        Returns:
+            `nlpd/task_01`, `nlpd/task_02`, ..., `nlpd/seen`, then the next metric. Tasks without points are left out.
+        """
+        sets = {f"task_{i:02d}": metrics for i, metrics in enumerate(self.tasks, start=1)} | {"seen": self.seen}
+        values: dict[str, dict[str, Tensor]] = {}
+        with warnings.catch_warnings():
+            # A process may have no points of a task that another has points of, and must still join in.
+            warnings.filterwarnings("ignore", "The ``compute`` method of metric", UserWarning)
+            for part, metrics in sets.items():
+                modules = cast(nn.ModuleDict, metrics).items()
+                values[part] = {name: cast(Metric, metric).compute() for name, metric in modules}
+        scored = {part: scores for part, scores in values.items() if scores["points"] > 0}
+        return {f"{name}/{part}": scores[name] for name in self.names for part, scores in scored.items()}

@@ -1,0 +1,96 @@
+"""What a module that learns task after task has in common with others: a count of tasks, and scores for each."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from lightning import LightningModule
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from gpvae.metrics import TaskScores
+
+
+class ContinualModule(LightningModule):
+    """A module that learns a stream of tasks, led through it by `callbacks.ContinualLearning`.
+
+    Of task k, counted from 0: `begun` is k + 1 from its first step on, `learned` is k + 1 once it is consolidated.
+
+    Args:
+        metrics: Short names of the metrics by which tasks are scored, see `gpvae.metrics`.
+    """
+
+    begun: Tensor
+    learned: Tensor
+
+    def __init__(self, metrics: Sequence[str]) -> None:
+        super().__init__()
+        self.register_buffer("begun", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("learned", torch.zeros((), dtype=torch.int64))
+        self.scores = TaskScores(metrics)
+
+    @abstractmethod
+    def begin_task(self, *data: Tensor) -> None:
+        """Move on to a new task, whose training data are given."""
+
+    @abstractmethod
+    def attach_task(self, *data: Tensor) -> None:
+        """Take the training data of a task that has begun: after `begin_task`, and when a run is resumed within it."""
+
+    @abstractmethod
+    def end_task(self) -> None:
+        """Consolidate what the task has taught, and let go of its data."""
+
+    @property
+    @abstractmethod
+    def attached(self) -> bool:
+        """Whether the data of the present task are at hand."""
+
+    @abstractmethod
+    def frozen_parameters(self) -> list[nn.Parameter]:
+        """Parameters that the present task leaves as they are."""
+
+    @abstractmethod
+    def predictive(self, batch: Any) -> tuple[Distribution, Tensor]:  # noqa: ANN401
+        """The predictive distribution of a batch of test points, and their targets."""
+
+    def on_validation_epoch_start(self) -> None:
+        """Make room for the scores of all tasks that are evaluated."""
+        self.scores.reset(len(self.trainer.num_val_batches))
+
+    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:  # noqa: ANN401
+        """Score test points of the task that the loader belongs to."""
+        self.scores.update(dataloader_idx, *self.predictive(batch))
+
+    def on_validation_epoch_end(self) -> None:
+        """Log `nlpd/task_03`, ..., `nlpd/seen`, against the number of tasks learnt."""
+        self.log("step", self.learned.float(), sync_dist=True)
+        for name, value in self.scores.compute().items():
+            self.log(name, value, prog_bar=name == "nlpd/seen", sync_dist=True)
+
+    def on_test_epoch_start(self) -> None:
+        """As for validation."""
+        self.scores.reset(len(self.trainer.num_test_batches))
+
+    def test_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:  # noqa: ANN401
+        """As for validation."""
+        self.validation_step(batch, batch_idx, dataloader_idx)
+
+    def on_test_epoch_end(self) -> None:
+        """As for validation."""
+        self.on_validation_epoch_end()
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Refuse the checkpoint of a module that was built otherwise, and say what differs."""
+        saved, present = checkpoint.get("hyper_parameters", {}), dict(self.hparams)
+        differing = [
+            f"{key}: {saved.get(key, 'not given')!r} in the checkpoint, {present.get(key, 'not given')!r} here"
+            for key in sorted(present.keys() | saved.keys())
+            if not key.startswith("_") and saved.get(key) != present.get(key)
+        ]
+        if differing:
+            raise ValueError(
+                "the checkpoint is of another configuration. " + "; ".join(differing) + ". Give the configuration that "
+                "the checkpoint was made with, or start without it"
+            )

@@ -1,0 +1,153 @@
+"""How q(u) of a task is found: in one pass, at its optimum while other things are trained, or free-form."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from gpvae.inference import best_bound, check_finite, end_free_form, solve
+from gpvae.modules.accumulator import SiteAccumulator
+from gpvae.objectives import FreeFormBound, data_site
+from gpvae.online_gp import OnlineGP
+from gpvae.posteriors import FreeForm, Posterior
+
+
+class Learner(nn.Module, ABC):
+    """Learns one task after the other with a model that is handed to it.
+
+    The data of a task come with `attach` and go with `end`; they are never part of the state.
+    """
+
+    attached = False
+
+    def begin(self, gp: OnlineGP, x: Tensor) -> None:
+        """Move the inducing variables on to the inputs of a new task."""
+        for stream in gp.streams:
+            stream.begin(gp.kernel, x)
+
+    def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
+        """Take the data of the task that has begun.
+
+        Args:
+            gp: The model.
+            x: Inputs `[N, D]`.
+            y: Targets `[N]`.
+            fixed: Nothing but q(u) is trained.
+        """
+        self.data, self.fixed, self.attached = (x, y), fixed, True
+
+    @abstractmethod
+    def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> Tensor | None:
+        """What a step is to lower, from a batch of points and their places in the task; nothing if nothing is."""
+
+    def end(self, gp: OnlineGP) -> None:
+        """Consolidate the task."""
+        with torch.no_grad():
+            self._end(gp)
+        for stream in gp.streams:
+            check_finite(stream)
+        gp.conclude(self.data[0].shape[-1])
+        del self.data
+        self.attached = False
+
+    @abstractmethod
+    def _end(self, gp: OnlineGP) -> None:
+        """End the task of every stream of the model."""
+
+
+class OnePass(Learner):
+    """Gaussian likelihood, nothing to train: sites of points add up in whatever batches they come.
+
+    Args:
+        num_inducing: Number of inducing variables.
+        num_streams: Number of families that learn side by side.
+    """
+
+    sites: Sequence[SiteAccumulator]  # a ModuleList
+
+    def __init__(self, num_inducing: int, num_streams: int) -> None:
+        super().__init__()
+        sites = [SiteAccumulator(num_inducing) for _ in range(num_streams)]
+        self.sites = nn.ModuleList(sites)  # type: ignore[assignment]
+
+    def begin(self, gp: OnlineGP, x: Tensor) -> None:
+        """Begin with no data."""
+        super().begin(gp, x)
+        for stream, site in zip(gp.streams, self.sites, strict=True):
+            stream.settle(gp.kernel)
+            site.reset()
+
+    @torch.no_grad()
+    def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
+        """Whiten once."""
+        super().attach(gp, x, y, fixed)
+        self.frames = [stream.task(gp.kernel) for stream in gp.streams]
+
+    @torch.no_grad()
+    def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> None:
+        """Add the sites of a batch."""
+        for stream, (frame, _), site in zip(gp.streams, self.frames, self.sites, strict=True):
+            site.add(data_site(frame, gp.likelihood.noise, x, y, stream.power), len(x))
+
+    def _end(self, gp: OnlineGP) -> None:
+        num_data = len(self.data[0])
+        for stream, (frame, past), site in zip(gp.streams, self.frames, self.sites, strict=True):
+            stream.end(frame, past + site.total(num_data))
+        del self.frames
+
+
+class Collapsed(Learner):
+    """q(u) at its optimum for whatever else is trained, inducing points or hyperparameters; needs the whole task."""
+
+    def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
+        """Prepare the bound."""
+        super().attach(gp, x, y, fixed)
+        self.bound = best_bound(gp.stream, gp.kernel, gp.likelihood, x, y)
+
+    def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> Tensor | None:
+        """The negative bound per point."""
+        num_data = len(self.data[0])
+        if len(x) != num_data:
+            raise ValueError(
+                f"a step was given {len(x)} of the {num_data} points of a task, but with q(u) at its optimum it needs "
+                "all of them: set batch_size to null, or use a free-form q(u) (inference: free_form)"
+            )
+        return None if self.fixed else -self.bound() / num_data
+
+    def _end(self, gp: OnlineGP) -> None:
+        solve(gp.stream, gp.kernel, gp.likelihood, *self.data)
+        del self.bound
+
+
+class FreeFormLearner(Learner):
+    """q(u) trained with everything else, on minibatches if need be.
+
+    Args:
+        num_inducing: Number of inducing variables.
+    """
+
+    def __init__(self, num_inducing: int) -> None:
+        super().__init__()
+        eye = torch.eye(num_inducing, dtype=torch.float64)
+        self.q = FreeForm(Posterior(eye.new_zeros(num_inducing), eye))
+
+    @torch.no_grad()
+    def begin(self, gp: OnlineGP, x: Tensor) -> None:
+        """Begin with what the past says."""
+        super().begin(gp, x)
+        _, past = gp.stream.task(gp.kernel)
+        self.q.restart(Posterior.from_site(past))
+
+    def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
+        """Compute once what is fixed."""
+        super().attach(gp, x, y, fixed)
+        self.bound = FreeFormBound(gp.stream, gp.kernel, gp.likelihood, x, y, fixed)
+
+    def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> Tensor:
+        """The negative bound per point, estimated from a batch."""
+        return -self.bound(self.q(), index).sum() / len(self.data[0])
+
+    def _end(self, gp: OnlineGP) -> None:
+        end_free_form(self.bound, self.q())
+        del self.bound

@@ -1,0 +1,242 @@
+"""The streaming Gaussian process as a LightningModule."""
+
+import warnings
+from typing import Any, Literal, get_args
+
+import torch
+from lightning.pytorch.utilities import rank_zero_warn
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from gpvae import checks
+from gpvae.catalogue import (
+    LIKELIHOODS,
+    Inference,
+    KernelName,
+    LikelihoodName,
+    Scalar,
+    build_families,
+    build_kernel,
+    find_method,
+)
+from gpvae.inference import only_training
+from gpvae.metrics import for_likelihood
+from gpvae.modules.base import ContinualModule
+from gpvae.modules.learners import Collapsed, FreeFormLearner, Learner, OnePass
+from gpvae.online_gp import OnlineGP, ResolutionWarning
+
+Hyperparameters = Literal["fixed", "fit_first_task", "train_first_task", "train_always"]
+
+
+class StreamingGP(ContinualModule):
+    """A Gaussian process that learns task after task: OSGPR, OVC, OVFF, OHSGPR and their SVGP forms.
+
+    Where the likelihood is Gaussian and nothing is trained by gradients, an epoch is one pass in closed form, without
+    an optimiser.
+
+    Args:
+        method: A method of the literature: OSGPR, OSVGP, OVC, OVC-optZ, OVC-per-dim, OVFF, OHSGPR or OHSVGP; a family
+            of inducing variables, such as CosS; or `auto`, which runs LegS and CosS and answers with the better bound.
+        num_inducing: Number of inducing variables M.
+        likelihood: Likelihood of the targets.
+        kernel: Kernel, with a lengthscale for each input dimension. Not given: Matérn-5/2 for OVFF, else RBF.
+        input_dim: Dimension of the inputs.
+        inducing: Another family of inducing variables for the method, such as LegT, LagT, FouT or CosS for OHSGPR.
+        inducing_options: Options of the family, such as `{ordering: kernel_max}` for LegSPath.
+        inference: `collapsed` has q(u) at its optimum at each step, in closed form or by natural gradients;
+            `free_form` trains it by Adam. Not given: what the method says, else collapsed where the likelihood is
+            Gaussian and free-form where it is not.
+        hyperparameters: `fixed` leaves kernel and likelihood as they are given; `fit_first_task` takes them from an
+            exact GP on the first task (from the sparse bound where the likelihood is not Gaussian or the points are
+            many); `train_first_task` trains them with all else during the first task; `train_always` in every task.
+        lengthscale: Lengthscale to start from.
+        outputscale: Kernel variance to start from.
+        noise: Noise variance to start from, for a Gaussian likelihood.
+        shortest: Shortest lengthscale that `fit_first_task` may find, relative to the extent of the inputs.
+        lr: Learning rate of Adam.
+        power: 0 for the variational bound; above 0, up to 1, for power expectation propagation.
+        seed: Seed of sampled points, frequencies and random orderings.
+    """
+
+    def __init__(
+        self,
+        method: str = "OHSGPR",
+        num_inducing: int = 50,
+        likelihood: LikelihoodName = "gaussian",
+        kernel: KernelName | None = None,
+        input_dim: int = 1,
+        inducing: str | None = None,
+        inducing_options: dict[str, Scalar] | None = None,
+        inference: Inference | None = None,
+        hyperparameters: Hyperparameters = "fit_first_task",
+        lengthscale: float | None = None,
+        outputscale: float | None = None,
+        noise: float | None = None,
+        shortest: float | None = None,
+        lr: float = 0.01,
+        power: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        checks.choice("likelihood", likelihood, LIKELIHOODS)
+        checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
+        super().__init__(for_likelihood(likelihood))
+        self.save_hyperparameters()
+        self.lr, self.hyperparameters, self.shortest = lr, hyperparameters, shortest
+        preset = find_method(method)
+        family = inducing or (preset.family_in_space if input_dim > 1 else None) or preset.family
+        options = {**(preset.options if inducing is None else {}), **(inducing_options or {})}
+        self.gp = OnlineGP(
+            build_families(family, num_inducing, input_dim, seed, options),
+            build_kernel(kernel or preset.kernel, input_dim),
+            LIKELIHOODS[likelihood](),
+            power=power,
+        )
+        self._start_from(lengthscale, outputscale, noise)
+        gaussian = likelihood == "gaussian"
+        self.learner = self._build_learner(inference or preset.inference or ("collapsed" if gaussian else "free_form"))
+        self._unresolved = False
+        self._optimised = [*self.learner.parameters(), *self._trained_by_gradients(task=0)]
+        self.automatic_optimization = bool(self._optimised)
+        if self._optimised:
+            chosen = {id(p) for p in self._optimised}
+            for p in self.parameters():
+                p.requires_grad_(id(p) in chosen)
+
+    def _start_from(self, lengthscale: float | None, outputscale: float | None, noise: float | None) -> None:
+        if lengthscale is not None:
+            self.gp.kernel.base_kernel.lengthscale = lengthscale
+        if outputscale is not None:
+            self.gp.kernel.outputscale = outputscale
+        if noise is not None:
+            if not hasattr(self.gp.likelihood, "noise"):
+                raise ValueError(f"noise={noise} was given, but only a Gaussian likelihood has any")
+            self.gp.likelihood.noise = noise
+
+    def _build_learner(self, inference: Inference) -> Learner:
+        checks.choice("inference", inference, get_args(Inference))
+        families = [stream.inducing for stream in self.gp.streams]
+        trains = bool(self._trained_by_gradients(task=0))
+        if self.hyperparameters == "train_always" and not all(family.follows_kernel for family in families):
+            raise ValueError(
+                f"{type(families[0]).__name__} cannot follow a kernel that changes after the first task: use "
+                "hyperparameters: fit_first_task or train_first_task"
+            )
+        if len(families) > 1 and (trains or inference == "free_form" or self.hparams["likelihood"] != "gaussian"):
+            raise ValueError(
+                f"{len(families)} families side by side learn in closed form only, with a Gaussian likelihood and "
+                "hyperparameters that are not trained by gradients; choose one of them"
+            )
+        if inference == "free_form":
+            return FreeFormLearner(self.hparams["num_inducing"])
+        if trains or self.hparams["likelihood"] != "gaussian":
+            return Collapsed()
+        return OnePass(self.hparams["num_inducing"], len(families))
+
+    def _trained_by_gradients(self, task: int) -> list[nn.Parameter]:
+        """What is trained in a task beside q(u)."""
+        trained = [p for stream in self.gp.streams for p in stream.inducing.parameters()]
+        if self.hyperparameters == "train_always" or (self.hyperparameters == "train_first_task" and task == 0):
+            trained += self._hyperparameters
+        return trained
+
+    def _trained(self) -> list[nn.Parameter]:
+        """What is trained in the present task."""
+        return [*self.learner.parameters(), *self._trained_by_gradients(int(self.learned))]
+
+    @property
+    def _hyperparameters(self) -> list[nn.Parameter]:
+        return [*self.gp.kernel.parameters(), *self.gp.likelihood.parameters()]
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        """Adam on whatever is trained by gradients; nothing where nothing is."""
+        return torch.optim.Adam(self._optimised, lr=self.lr) if self._optimised else None
+
+    @property
+    def attached(self) -> bool:
+        """Whether the data of the present task are at hand."""
+        return self.learner.attached
+
+    def begin_task(self, *data: Tensor) -> None:
+        """Move the inducing variables on to a new task; before the first, fit the hyperparameters to it.
+
+        Args:
+            data: Inputs `[N, D]` and targets `[N]`.
+        """
+        x, y = self.gp.check(*data)
+        if self.learned == 0 and self.hyperparameters == "fit_first_task":
+            with only_training(self._hyperparameters, self.gp):
+                self.gp.fit_hyperparameters(x, y, shortest=self.shortest)
+        self.learner.begin(self.gp, x)
+        self.begun += 1
+        self.attach_task(x, y)
+
+    def attach_task(self, *data: Tensor) -> None:
+        """Take the data of the task that has begun.
+
+        Args:
+            data: Inputs `[N, D]` and targets `[N]`.
+        """
+        x, y = self.gp.check(*data)
+        self.learner.attach(self.gp, x, y, fixed=not self._trained_by_gradients(int(self.learned)))
+
+    def training_step(self, batch: tuple[Tensor, Tensor, Tensor], batch_idx: int) -> Tensor | None:
+        """One step on a batch of inputs, targets and their places in the task."""
+        with only_training(self._trained(), self.gp, self.learner):
+            loss = self.learner.loss(self.gp, *batch)
+        if loss is None and self._optimised:  # nothing left to train in this task
+            loss = torch.zeros_like(self.gp.stream.c)
+        if loss is None:
+            return None
+        if not bool(torch.isfinite(loss)):
+            raise FloatingPointError(
+                f"the bound became {-loss.item()} in task {int(self.begun)}, step {batch_idx}; lower lr "
+                f"(now {self.lr:g}), or scale inputs and targets to moderate values"
+            )
+        self.log("train/loss", loss, prog_bar=True)
+        # Every parameter of the optimiser takes part, so that DistributedDataParallel waits for none of them.
+        return loss + 0.0 * sum(p.sum() for p in self.frozen_parameters())
+
+    def frozen_parameters(self) -> list[nn.Parameter]:
+        """Hyperparameters after the first task, unless they are trained throughout."""
+        trained = {id(p) for p in self._trained()}
+        return [p for p in self._optimised if id(p) not in trained]
+
+    def end_task(self) -> None:
+        """Consolidate the posterior.
+
+        That the variables are too few is said once when it begins, and once more, with the final number, at the end.
+        """
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.learner.end(self.gp)
+        self.learned += 1
+        for warning in caught:
+            unresolved = issubclass(warning.category, ResolutionWarning)
+            if not (unresolved and self._unresolved):
+                rank_zero_warn(str(warning.message), category=warning.category)
+            self._unresolved |= unresolved
+
+    def on_train_end(self) -> None:
+        """Say how many variables the whole stream would have needed, if they were too few."""
+        if self._unresolved:
+            self.gp.warn_unresolved()
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the bound on the log evidence of all data so far, too."""
+        super().on_validation_epoch_end()
+        self.log("bound", self.gp.bound().sum(), sync_dist=True)
+
+    def predict(self, x: Tensor) -> Distribution:
+        """The marginal predictive distribution of y at each input `[N, D]`, from the tasks learnt so far."""
+        return self.gp.predict(x)
+
+    def predictive(self, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
+        """The predictive distribution of a batch of test points, and their targets."""
+        x, y, _ = batch
+        return self.predict(x), y
+
+    def predict_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> dict[str, Tensor]:  # noqa: ANN401
+        """Inputs, targets, predictive mean and standard deviation."""
+        distribution, y = self.predictive(batch)
+        return {"x": batch[0], "y": y, "mean": distribution.mean, "stddev": distribution.stddev}

@@ -1,0 +1,58 @@
+"""An argument parser whose errors are short, and name the nearest valid word when one is misspelt."""
+
+import re
+from collections.abc import Iterator
+from typing import NoReturn
+
+from lightning.pytorch.cli import LightningArgumentParser
+
+from datamodules import TaskStream
+from gpvae.checks import nearest
+from gpvae.modules import ContinualModule
+
+#: How jsonargparse speaks of a key that does not exist, a class that does not, and a value that is none of a few.
+UNKNOWN_KEY = re.compile(r"(?:unrecognized arguments: --|[oO]ption ')(?P<key>[\w.-]+)")
+UNKNOWN_CLASS = re.compile(r"Expected a dot import path string: (?P<name>\w+)")
+UNKNOWN_CHOICE = re.compile(r"Literal\[(?P<choices>[^\]]*)\]\. Got value: (?P<value>\S+)")
+#: Lines of its errors that say nothing to a person.
+CHAFF = re.compile(
+    r"Given value|Subtypes:|Errors:|Does not validate against|- Expected a <class 'NoneType'>|- Expected a path"
+)
+
+
+class HelpfulParser(LightningArgumentParser):
+    """Adds a suggestion to errors about keys, classes and values that do not exist, and leaves out the usage."""
+
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        """Say what is wrong and leave, or raise where this parser works for another."""
+        lines = message.splitlines()
+        message = "\n".join(line for line in lines if line.strip() and not CHAFF.match(line.strip()))
+        if "did you mean" not in message:
+            message += self._suggestion(message)
+        if not self.exit_on_error:
+            super().error(message, ex)
+        command = getattr(ex, "subcommand_parser", self).prog.replace(" [options]", "")
+        self.exit(2, f"error: {message}\nAll options: {command} --help\n")
+
+    def _suggestion(self, message: str) -> str:
+        if key := UNKNOWN_KEY.search(message):
+            return nearest(key["key"], self._keys())
+        if name := UNKNOWN_CLASS.search(message):
+            return nearest(name["name"], [*_subclasses(ContinualModule), *_subclasses(TaskStream)])
+        if choice := UNKNOWN_CHOICE.search(message):
+            return nearest(choice["value"], re.findall(r"'([^']*)'", choice["choices"]))
+        return ""
+
+    def _keys(self) -> Iterator[str]:
+        """All keys of this parser and of its subcommands."""
+        for action in self._actions:
+            yield action.dest
+            for parser in getattr(action, "_name_parser_map", {}).values():
+                yield from parser._keys()
+
+
+def _subclasses(base: type) -> Iterator[str]:
+    subclass: type
+    for subclass in base.__subclasses__():
+        yield subclass.__name__
+        yield from _subclasses(subclass)

@@ -1,0 +1,52 @@
+"""One process of several that score points together: `python ddp_scores.py RANK WORLD_SIZE FOLDER`."""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import torch
+
+warnings.filterwarnings("ignore", ".torch.jit.script. is deprecated", DeprecationWarning)
+
+from torch import distributed  # noqa: E402
+from torch.distributions import Normal  # noqa: E402
+
+from gpvae.metrics import Forgetting, TaskScores  # noqa: E402
+
+NUM_TASKS = 4
+#: Which process gets which batch of which task, and how many points it has: task 3 (index 2) has none anywhere.
+SHARDS = [(0, 0, 5), (1, 0, 17), (0, 1, 8), (1, 1, 1), (0, 3, 11), (0, 0, 3)]
+#: The same, with a process that gets nothing at all.
+LONELY = [(0, task, points) for _, task, points in SHARDS]
+
+
+def batch(index: int, points: int) -> tuple[Normal, torch.Tensor]:
+    generator = torch.Generator().manual_seed(index)
+    mean, scale, target = torch.randn(3, points, generator=generator, dtype=torch.float64)
+    return Normal(mean, scale.exp()), target
+
+
+def score(rank: int | None, shards: list[tuple[int, int, int]]) -> dict[str, float]:
+    """The scores by the batches of one process, or, for None, of all."""
+    scores = TaskScores(["ece", "nlpd", "rmse"])
+    scores.reset(NUM_TASKS)
+    for index, (owner, task, points) in enumerate(shards):
+        if rank in (None, owner):
+            scores.update(task, *batch(index, points))
+    return {key: value.item() for key, value in scores.compute().items()}
+
+
+def main(rank: int, world_size: int, folder: Path) -> None:
+    warnings.simplefilter("error", UserWarning)
+    distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=world_size)
+    forgetting = Forgetting()
+    for after_task, task, value in [(1, 1, 1.0), (2, 1, 1.5), (2, 2, 0.0)]:
+        forgetting.update(after_task, task, value)
+    results = {"uneven": score(rank, SHARDS), "lonely": score(rank, LONELY), "forgetting": forgetting.compute().item()}
+    (folder / f"{rank}.json").write_text(json.dumps(results))
+    distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))

@@ -1,0 +1,124 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from gpytorch.likelihoods import NegativeBinomialLikelihood
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from torch.distributions import Normal
+
+from gpvae.likelihoods import predictive as marginals
+from gpvae.metrics import ECE
+from gpvae.metrics.calibration import empirical_quantiles, seeded_samples
+
+
+def forecast(num_points: int, sharpness: float = 1.0, seed: int = 0) -> tuple[Normal, torch.Tensor]:
+    """Forecasts whose standard deviation is `sharpness` times too small, and targets."""
+    generator = np.random.default_rng(seed)
+    mean, scale = generator.normal(size=num_points), generator.uniform(0.5, 2, num_points)
+    target = mean + sharpness * scale * generator.normal(size=num_points)
+    return Normal(torch.tensor(mean), torch.tensor(scale)), torch.tensor(target)
+
+
+def score(predictive: Normal, target: torch.Tensor, cuts: list[int] | None = None, **options: int) -> float:
+    ece = ECE(**options)
+    edges = [0, *sorted(cuts or []), len(target)]
+    for low, high in pairwise(edges):
+        ece.update(Normal(predictive.loc[low:high], predictive.scale[low:high]), target[low:high])
+    return ece.compute().item()
+
+
+def test_the_definition_written_plainly() -> None:
+    predictive, target = forecast(300, sharpness=1.7)
+    captured = []
+
+    class Recorded(Normal):
+        def sample(self, shape: torch.Size = torch.Size()) -> torch.Tensor:  # noqa: B008
+            captured.append(super().sample(shape))
+            return captured[-1]
+
+    ece = ECE()
+    ece.update(Recorded(predictive.loc, predictive.scale), target)
+    samples, y = captured[0].numpy(), target.numpy()
+    assert samples.shape == (100, 300)
+    errors = []
+    for level in (0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95):
+        low, high = np.quantile(samples, (1 - level) / 2, axis=0), np.quantile(samples, (1 + level) / 2, axis=0)
+        errors.append(abs(np.mean((low <= y) & (y <= high)) - level))
+    assert ece.compute().item() == pytest.approx(np.mean(errors), abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(100,), (100, 4), (2, 3, 5)])
+def test_quantiles_are_numpys(shape: tuple[int, ...]) -> None:
+    samples = np.random.default_rng(1).normal(size=shape)
+    p = np.array([0.0, 0.025, 0.31, 0.5, 0.975, 1.0])
+    ours = empirical_quantiles(torch.tensor(samples), torch.tensor(p))
+    np.testing.assert_allclose(ours, np.quantile(samples, p, axis=0), rtol=1e-12)
+
+
+def test_calibrated_is_near_nought_and_overconfident_is_not() -> None:
+    assert score(*forecast(5000)) < 0.025
+    levels = np.arange(0.05, 1, 0.1)
+    held = 1 - 2 * stats.norm.sf(stats.norm.isf((1 - levels) / 2) / 4)
+    assert score(*forecast(5000, sharpness=4)) == pytest.approx(np.mean(levels - held), abs=0.02)
+
+
+def test_calibrated_counts_are_never_held_too_seldom() -> None:
+    """Closed intervals of a discrete distribution hold more than their level, the less the larger the counts."""
+    likelihood = NegativeBinomialLikelihood().double()
+    predictive = marginals(likelihood, torch.full((1500,), 200.0).double(), torch.ones(1500).double())
+    ece = ECE()
+    ece.update(predictive, seeded_samples(predictive, 1, seed=5)[0])
+    assert ece.compute() < 0.05
+
+
+def test_the_global_random_state_is_left_alone_and_does_not_matter() -> None:
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    first = score(*forecast(50))
+    assert torch.equal(torch.rand(3), expected)
+    torch.manual_seed(2)
+    assert score(*forecast(50)) == first
+
+
+def test_depends_on_the_batches_and_not_on_history() -> None:
+    ece = ECE()
+    (one, y), (two, z) = forecast(40, seed=1), forecast(40, seed=2)
+    ece.update(one, y)
+    ece.update(two, z)
+    expected = ece.compute().item()
+    ece.reset()
+    ece.update(two, z)
+    ece.update(one, y)
+    assert ece.compute().item() == expected
+    by_forward = ECE()
+    by_forward(one, y)
+    by_forward(two, z)
+    assert by_forward.compute().item() == expected
+
+
+def test_a_seed_draws_other_samples() -> None:
+    assert len({score(*forecast(200), seed=seed) for seed in range(4)}) > 1
+
+
+@settings(max_examples=20)
+@given(cuts=st.lists(st.integers(0, 2000), max_size=20))
+def test_other_batches_change_it_by_noise_only(cuts: list[int]) -> None:
+    assert score(*forecast(2000), cuts=cuts) == pytest.approx(score(*forecast(2000)), abs=0.015)
+
+
+def test_batches_of_one_point_draw_independent_samples() -> None:
+    """With the same noise for every point, errors of the quantiles would not average out."""
+    predictive, target = forecast(3000)
+    same = Normal(torch.zeros(3000), torch.ones(3000))
+    residuals = (target - predictive.loc) / predictive.scale
+    assert score(same, residuals.float(), cuts=list(range(1, 3000))) < 0.025
+
+
+@pytest.mark.parametrize("options", [{"num_levels": 0}, {"num_samples": 1}])
+def test_too_little_is_refused(options: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="two samples or more"):
+        ECE(**options)

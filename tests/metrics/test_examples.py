@@ -1,0 +1,13 @@
+"""The examples in the docstrings say what happens."""
+
+import doctest
+from importlib import import_module
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["pointwise", "calibration", "forgetting", "monte_carlo", "task_scores"])
+def test_examples(name: str) -> None:
+    results = doctest.testmod(import_module(f"gpvae.metrics.{name}"))
+    assert results.attempted
+    assert not results.failed

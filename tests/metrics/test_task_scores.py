@@ -1,0 +1,113 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.distributions import Normal
+
+from gpvae.metrics import TaskScores
+from tests.metrics import ddp_scores
+
+ROOT = Path(__file__).parents[2]
+
+
+def normal(points: int, scale: float = 1.0) -> Normal:
+    return Normal(torch.zeros(points), torch.full((points,), scale))
+
+
+def test_keys_in_the_order_given_and_the_pool_over_points() -> None:
+    scores = TaskScores(["rmse", "nlpd"])
+    scores.reset(2)
+    scores.update(0, normal(3), torch.full((3,), 1.0))
+    scores.update(1, normal(1), torch.full((1,), 3.0))
+    result = scores.compute()
+    assert list(result) == [
+        *("rmse/task_01", "rmse/task_02", "rmse/seen"),
+        *("nlpd/task_01", "nlpd/task_02", "nlpd/seen"),
+    ]
+    assert result["rmse/seen"].item() == pytest.approx(np.sqrt((3 * 1 + 9) / 4))
+    pooled = (3 * result["nlpd/task_01"] + result["nlpd/task_02"]) / 4
+    assert result["nlpd/seen"].item() == pytest.approx(pooled.item())
+
+
+def test_tasks_without_points_are_left_out() -> None:
+    scores = TaskScores(["nlpd"])
+    assert scores.compute() == {}
+    scores.reset(3)
+    scores.update(1, normal(2), torch.zeros(2))
+    assert list(scores.compute()) == ["nlpd/task_02", "nlpd/seen"]
+
+
+def test_a_broken_forecast_is_not_hidden() -> None:
+    """A task is left out for want of points, never because its score is NaN."""
+    scores = TaskScores(["rmse"])
+    scores.reset(1)
+    scores.update(0, Normal(torch.full((2,), torch.nan), torch.ones(2), validate_args=False), torch.zeros(2))
+    assert scores.compute()["rmse/task_01"].isnan()
+
+
+def test_reset_grows_shrinks_and_forgets() -> None:
+    scores = TaskScores(["rmse"])
+    for num_tasks in (1, 4, 2):
+        scores.reset(num_tasks)
+        for task in range(num_tasks):
+            scores.update(task, normal(2), torch.full((2,), float(num_tasks)))
+        result = scores.compute()
+        assert len(result) == num_tasks + 1
+        assert all(value == num_tasks for value in result.values())
+    with pytest.raises(IndexError, match="room for 2"):
+        scores.update(2, normal(1), torch.zeros(1))
+
+
+def test_new_metrics_come_to_the_device_of_the_module() -> None:
+    module = torch.nn.Sequential(TaskScores(["nlpd", "ece"])).to("meta")
+    scores = module[0]
+    scores.reset(2)
+    states = [metric.count for metrics in (*scores.tasks, scores.seen) for metric in metrics.values()]
+    assert len(states) == 9
+    assert {state.device.type for state in states} == {"meta"}
+
+
+def test_nothing_goes_into_checkpoints() -> None:
+    scores = TaskScores(["nlpd", "rmse", "ece", "accuracy"])
+    scores.reset(3)
+    scores.double()
+    assert scores.state_dict() == {}
+    scores.load_state_dict({})
+
+
+def test_names_that_are_none() -> None:
+    with pytest.raises(ValueError, match="no metric is called 'mae'"):
+        TaskScores(["mae"])
+    with pytest.raises(ValueError, match="name one"):
+        TaskScores([])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world_size", [2])
+def test_processes_score_together(tmp_path: Path, world_size: int) -> None:
+    """Uneven shards, a task that one process has no points of, one that none has, a process without any points."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    commands = [
+        [sys.executable, ddp_scores.__file__, str(rank), str(world_size), str(tmp_path)] for rank in range(world_size)
+    ]
+    processes = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) for command in commands]
+    try:
+        errors = [process.communicate(timeout=120)[1].decode() for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert [process.returncode for process in processes] == [0] * world_size, errors
+    for rank in range(world_size):
+        results = json.loads((tmp_path / f"{rank}.json").read_text())
+        for name, shards in (("uneven", ddp_scores.SHARDS), ("lonely", ddp_scores.LONELY)):
+            expected = ddp_scores.score(None, shards)
+            assert list(results[name]) == list(expected)
+            assert results[name] == pytest.approx(expected, rel=1e-12)
+            assert "nlpd/task_03" not in expected
+            assert expected["nlpd/task_04"] != expected["nlpd/seen"]
+        assert results["forgetting"] == 0.5
