@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from datamodules import TaskStream
-from gpvae.modules import ContinualModule
+from gpvae.modules import ContinualModule, check_same_configuration
 
 
 class ContinualLearning(Callback):
@@ -31,6 +31,11 @@ class ContinualLearning(Callback):
                 "a stream needs Trainer(reload_dataloaders_every_n_epochs=1), because the data depend on the epoch; "
                 f"got {every}"
             )
+
+    def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
+        """Refuse to go on with other data; only how many tasks are learnt may change."""
+        saved, present = checkpoint.get("datamodule_hyper_parameters", {}), _parties(trainer)[1].hparams
+        check_same_configuration({**saved, "stop_after": None}, {**present, "stop_after": None})
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Go on with the random numbers of the run that is resumed."""

@@ -66,7 +66,7 @@ class TaskStream(LightningDataModule, ABC):
         self.tasks: list[Task] = []
         # A task may have fewer test points than there are processes; some of them then have nothing to evaluate.
         self.allow_zero_length_dataloader_with_multiple_devices = True
-        self.save_hyperparameters()  # the arguments of the subclass too
+        self.save_hyperparameters(logger=False)  # of the subclass too; config.yaml tells them from the module's
 
     @abstractmethod
     def read(self) -> tuple[Tensor, Tensor]:
@@ -105,10 +105,10 @@ class TaskStream(LightningDataModule, ABC):
             return
         x, y = self.read()
         tasks = split_tasks(x, y, self.num_tasks, self.num_test, self.seed, key=self.order)
-        untested = [number for number, task in enumerate(tasks) if len(task.x_test) == 0]
+        untested = [number for number, task in enumerate(tasks, start=1) if len(task.x_test) == 0]
         if untested:
             raise ValueError(
-                f"Of the tasks 0 to {self.num_tasks - 1}, these have no test points: {untested}. Raise num_test (now "
+                f"Of the tasks 1 to {self.num_tasks}, these have no test points: {untested}. Raise num_test (now "
                 f"{self.num_test}), lower num_tasks, or try another seed (now {self.seed})."
             )
         self.tasks = self.scaled(tasks, x, y)

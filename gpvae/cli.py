@@ -151,6 +151,7 @@ def _quieten() -> None:
         lambda record: "Tip" not in record.getMessage()
     )
     warnings.filterwarnings("ignore", ".*LeafSpec.*is deprecated")
+    warnings.filterwarnings("ignore", ".*configure_optimizers. returned .None.")  # closed form needs none
 
 
 def _another_lightning() -> Any | None:  # noqa: ANN401

@@ -13,7 +13,7 @@ from lightning.pytorch.utilities.seed import isolate_rng
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from callbacks.figures.canvas import save_png
+from callbacks.figures.canvas import render, save_png
 from callbacks.figures.pictures import Predictor, boundary_figure, forgetting_figure, stream_figure
 from callbacks.figures.plane import are_labels
 from datamodules.tasks import Task
@@ -104,11 +104,12 @@ class TaskFigures(Callback):
             return
         with _undisturbed(module):
             for tag, name, figure in self._figures(trainer, module, tasks, learned):
+                pixels = render(figure)
                 for logger in trainer.loggers:
                     if isinstance(logger, TensorBoardLogger):
-                        logger.experiment.add_figure(tag, figure, global_step=learned, close=False)
+                        logger.experiment.add_image(tag, pixels, global_step=learned, dataformats="HWC")
                 if log_dir is not None:
-                    save_png(figure, Path(log_dir) / "figures" / f"{name}.png")
+                    save_png(pixels, Path(log_dir) / "figures" / f"{name}.png")
 
     def _figures(
         self, trainer: Trainer, module: LightningModule, tasks: list[Task], learned: int

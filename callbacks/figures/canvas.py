@@ -7,10 +7,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
+from matplotlib.image import imsave
+from numpy.typing import NDArray
 
 #: Colours that colour-blind readers tell apart (after Okabe and Ito 2008).
 BLUE, DARK_ORANGE, VERMILLION = "#0072B2", "#C47F00", "#D55E00"
@@ -27,7 +30,6 @@ def blank(width: float, height: float, dpi: int) -> tuple[Figure, Axes]:
         dpi: Pixels per inch.
     """
     figure = Figure(figsize=(width, height), dpi=dpi, facecolor="white", layout="constrained")
-    FigureCanvasAgg(figure)
     ax = figure.add_subplot()
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(GREY)
@@ -87,17 +89,28 @@ def add_colour_bar(ax: Axes, coloured: ScalarMappable, label: str, **options: An
     bar.set_label(label, fontsize=LABEL, color=INK)
 
 
-def save_png(figure: Figure, path: Path) -> None:
-    """Write a figure; whoever reads the file meanwhile sees the old picture or the new one.
+def render(figure: Figure) -> NDArray[np.uint8]:
+    """The pixels of a figure, `[height, width, 3]`.
 
     Args:
-        figure: Figure.
+        figure: Figure; laid out and drawn here, once for all that it is needed for.
+    """
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()  # type: ignore[no-untyped-call]
+
+
+def save_png(pixels: NDArray[np.uint8], path: Path) -> None:
+    """Write a picture; whoever reads the file meanwhile sees the old one or the new one.
+
+    Args:
+        pixels: `[height, width, 3]`.
         path: Where to write; the folder is made if need be.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        figure.savefig(unfinished, format="png")
+        imsave(unfinished, pixels, format="png")
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)

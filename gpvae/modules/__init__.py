@@ -1,6 +1,6 @@
 """LightningModules that learn a stream of tasks."""
 
-from gpvae.modules.base import ContinualModule
+from gpvae.modules.base import ContinualModule, check_same_configuration
 from gpvae.modules.streaming_gp import StreamingGP
 
-__all__ = ["ContinualModule", "StreamingGP"]
+__all__ = ["ContinualModule", "StreamingGP", "check_same_configuration"]

@@ -1,7 +1,7 @@
 """What a module that learns task after task has in common with others: a count of tasks, and scores for each."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -82,15 +82,27 @@ class ContinualModule(LightningModule):
         self.on_validation_epoch_end()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse the checkpoint of a module that was built otherwise, and say what differs."""
-        saved, present = checkpoint.get("hyper_parameters", {}), dict(self.hparams)
-        differing = [
-            f"{key}: {saved.get(key, 'not given')!r} in the checkpoint, {present.get(key, 'not given')!r} here"
-            for key in sorted(present.keys() | saved.keys())
-            if not key.startswith("_") and saved.get(key) != present.get(key)
-        ]
-        if differing:
-            raise ValueError(
-                "the checkpoint is of another configuration. " + "; ".join(differing) + ". Give the configuration that "
-                "the checkpoint was made with, or start without it"
-            )
+        """Refuse the checkpoint of a module that was built otherwise."""
+        check_same_configuration(checkpoint.get("hyper_parameters", {}), self.hparams)
+
+
+def check_same_configuration(saved: Mapping[str, Any], present: Mapping[str, Any]) -> None:
+    """Raise unless a checkpoint was saved by something built with the same arguments, and say what differs.
+
+    Args:
+        saved: Arguments in the checkpoint.
+        present: Arguments now.
+    """
+    keys = (saved.keys() | present.keys()) - {"_instantiator"}
+    if "_class_path" not in saved or "_class_path" not in present:
+        keys -= {"_class_path"}  # known only where a command has built it
+    differing = [
+        f"{key.lstrip('_')} is {saved.get(key)!r} in the checkpoint and {present.get(key)!r} here"
+        for key in sorted(keys)
+        if saved.get(key) != present.get(key)
+    ]
+    if differing:
+        raise ValueError(
+            f"the checkpoint is of another configuration: {'; '.join(differing)}. Give the configuration that it was "
+            "made with, or start without it"
+        )
