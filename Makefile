@@ -20,8 +20,8 @@ $(STAMP): pyproject.toml constraints.txt
 hooks: $(STAMP)  ## check every commit with pre-commit
 	.venv/bin/pre-commit install
 
-example: $(STAMP)  ## learn a stream of ten tasks, print a table and draw stream.png
-	.venv/bin/python examples/stream.py
+example: $(STAMP)  ## learn a stream of three tasks: a table, and figures in runs/
+	.venv/bin/gpvae fit -c configs/toy_legs.yaml
 
 test: $(STAMP)  ## run every test
 	$(PYTEST)

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 
@@ -61,6 +62,23 @@ class TaskCheckpoint(Checkpoint):
         if trainer.is_global_zero:
             os.replace(folder / f"{name}.part", folder / name)
         trainer.strategy.barrier()
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """The content of a checkpoint.
+
+    Raises:
+        ValueError: The file is damaged, or not a checkpoint of a run.
+    """
+    try:
+        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # whatever a damaged file makes of an unpickler
+        raise ValueError(
+            f"{path} cannot be read as a checkpoint, and may be damaged ({type(error).__name__})"
+        ) from error
+    if not isinstance(checkpoint, dict) or "state_dict" not in checkpoint:
+        raise ValueError(f"{path} is not a checkpoint of a run")
+    return checkpoint
 
 
 def checkpoint_folder(trainer: Trainer) -> Path:

@@ -1,5 +1,6 @@
 """Leads a module through a stream of tasks within one `trainer.fit`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -34,8 +35,7 @@ class ContinualLearning(Callback):
 
     def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
         """Refuse to go on with other data; only how many tasks are learnt may change."""
-        saved, present = checkpoint.get("datamodule_hyper_parameters", {}), _parties(trainer)[1].hparams
-        check_same_configuration({**saved, "stop_after": None}, {**present, "stop_after": None})
+        check_same_data(checkpoint, _parties(trainer)[1])
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Go on with the random numbers of the run that is resumed."""
@@ -105,6 +105,17 @@ class ContinualLearning(Callback):
                 optimizer.state.clear()
         else:
             module.attach_task(*data)
+
+
+def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> None:
+    """Raise unless a checkpoint is of the same stream; only how many of its tasks are learnt may differ.
+
+    Args:
+        checkpoint: The checkpoint.
+        stream: The stream now.
+    """
+    saved = checkpoint.get("datamodule_hyper_parameters", {})
+    check_same_configuration({**saved, "stop_after": None}, {**stream.hparams, "stop_after": None})
 
 
 def _parties(trainer: Trainer) -> tuple[ContinualModule, TaskStream]:

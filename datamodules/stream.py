@@ -123,6 +123,18 @@ class TaskStream(LightningDataModule, ABC):
         """How many epochs it takes to learn them: what `trainer.max_epochs` should be."""
         return self.num_learnt * self.epochs_per_task
 
+    @property
+    def trainer_options(self) -> dict[str, int | bool]:
+        """What a trainer needs to go through the tasks and evaluate after each: `Trainer(**data.trainer_options)`."""
+        return {
+            "max_epochs": self.num_epochs,
+            "check_val_every_n_epoch": self.epochs_per_task,
+            "reload_dataloaders_every_n_epochs": 1,  # the task depends on the epoch
+            "num_sanity_val_steps": 0,  # there is nothing to evaluate before the first task
+            "use_distributed_sampler": False,  # loaders share out points among processes themselves
+            "log_every_n_steps": min(10, self.steps_per_epoch or 1),
+        }
+
     def task_of_epoch(self, epoch: int) -> int:
         """The task that an epoch learns; epochs after the end of the stream stay with the last one.
 

@@ -14,8 +14,11 @@ from lightning import Trainer
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_only
+from lightning.pytorch.utilities.exceptions import MisconfigurationException
 
-from callbacks import ContinualLearning, TaskCheckpoint, TaskFigures, TaskProgress, TaskReport
+from callbacks import ContinualLearning, PredictionTable, TaskCheckpoint, TaskFigures, TaskProgress, TaskReport
+from callbacks.checkpoint import read_checkpoint
+from callbacks.continual import check_same_data
 from datamodules import TaskStream
 from gpvae import run_folder, summary
 from gpvae.checks import nearest
@@ -44,9 +47,6 @@ class StreamCLI(LightningCLI):
             trainer_defaults={
                 "default_root_dir": "runs",
                 "enable_model_summary": False,  # a table of three parameters
-                "num_sanity_val_steps": 0,  # there is nothing to evaluate before the first task
-                "reload_dataloaders_every_n_epochs": 1,  # the task depends on the epoch
-                "use_distributed_sampler": False,  # loaders share out points among processes themselves
                 "callbacks": [ContinualLearning(), TaskProgress()],
             },
             args=list(args) if args is not None else None,
@@ -73,45 +73,58 @@ class StreamCLI(LightningCLI):
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """A trainer that goes through all tasks, evaluates after each of them, and logs to the folder of the run."""
         chosen = self._get(self.config_init, "trainer")
-        if chosen["max_epochs"] is None:
-            kwargs["max_epochs"] = self.datamodule.num_epochs
-        if chosen["log_every_n_steps"] is None:
-            kwargs["log_every_n_steps"] = min(10, self.datamodule.steps_per_epoch or 1)
-        if self.subcommand == "fit":
-            kwargs["check_val_every_n_epoch"] = self.datamodule.epochs_per_task
+        open_to_choice = ("max_epochs", "log_every_n_steps")
+        options = self.datamodule.trainer_options
+        kwargs |= {key: value for key, value in options.items() if key not in open_to_choice or chosen[key] is None}
         folder = self._run_folder()
         self._resolve_checkpoint(folder)
         if chosen["logger"] in (None, True):
             kwargs["logger"] = self.subcommand == "fit" and TensorBoardLogger(
                 folder.parent.parent, folder.parent.name, folder.name, default_hp_metric=False
             )
-        return super().instantiate_trainer(**kwargs)
+        trainer = super().instantiate_trainer(**kwargs)
+        if self.subcommand == "predict":
+            trainer.callbacks.append(PredictionTable(str(folder)))  # type: ignore[attr-defined]
+        return trainer
 
     @rank_zero_only
     def before_fit(self) -> None:
         """Make sure of the data before the results of an earlier run are moved out of the way."""
         self.datamodule.prepare_data()
         self.datamodule.setup("fit")
-        if self._get(self.config_init, "ckpt_path") is None and self.trainer.logger and self.trainer.log_dir:
-            run_folder.clear(Path(self.trainer.log_dir))
+        for task in range(self.datamodule.num_learnt):
+            self.model.check_task(*self.datamodule.task_data(task))
+        folder = self._run_folder()
+        # Only a folder of our own: that of another logger may hold more than one run.
+        ours = self.trainer.logger is not None and self.trainer.log_dir == str(folder)
+        if self._get(self.config_init, "ckpt_path") is None and ours:
+            run_folder.clear(folder)
+
+    def before_instantiate_classes(self) -> None:
+        """Name the run, in the config that is saved too."""
+        config = self.config[self.subcommand]
+        files = config["config"] or []
+        config["name"] = config["name"] or (Path(str(files[-1])).stem if files else "unnamed")
 
     def _run_folder(self) -> Path:
-        configs = self._get(self.config, "config") or []
-        name = self._get(self.config, "name") or (Path(str(configs[-1])).stem if configs else "unnamed")
-        root = self._get(self.config_init, "trainer")["default_root_dir"]
-        return Path(root) / name / f"seed_{self._get(self.config, 'seed_everything')}"
+        config = self.config[self.subcommand]
+        return Path(config["trainer"]["default_root_dir"]) / config["name"] / f"seed_{config['seed_everything']}"
 
     def _resolve_checkpoint(self, folder: Path) -> None:
-        """`--ckpt_path last` is the latest checkpoint of this config and seed."""
+        """`last` is the latest checkpoint of this config and seed; only `fit` can do without any."""
         config = self.config_init[self.subcommand]
-        if config.get("ckpt_path") is None:
+        given = config.get("ckpt_path") or (None if self.subcommand == "fit" else "last")
+        if given is None:
             return
-        given = config["ckpt_path"]
         path = folder / "checkpoints" / "last.ckpt" if given == "last" else Path(given)
         if not path.is_file():
             raise FileNotFoundError(
-                f"there is no checkpoint {path}; run without --ckpt_path to start anew, or give the path of one"
+                f"there is no checkpoint {path}: it is written by `fit` with the same config, name and seed; or give the "
+                "path of one as --ckpt_path"
             )
+        checkpoint = read_checkpoint(path)
+        self.model.on_load_checkpoint(checkpoint)
+        check_same_data(checkpoint, self.datamodule)
         config["ckpt_path"] = str(path)
         config["weights_only"] = True
 
@@ -123,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run a command, ours or that of another distribution that also has a `lightning`."""
     words = list(sys.argv[1:] if argv is None else argv)
     _quieten()
-    command = next((word for word in words if not word.startswith("-")), None)
+    command = words[0] if words and not words[0].startswith("-") else None
     if command is not None and command not in COMMANDS:
         if other := _another_lightning():
             other()
@@ -133,25 +146,23 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
     try:
         if command == "summary":
-            summary.main(words[words.index("summary") + 1 :])
+            summary.main(words[1:])
         else:
             StreamCLI(argv)
     except Exception as error:
-        if os.environ.get("GPVAE_TRACEBACK") or not _is_for_people(error):
+        causes = (error, error.__cause__)  # the parser wraps what constructors raise
+        told = next((cause for cause in causes if cause is not None and _is_for_people(cause)), None)
+        if os.environ.get("GPVAE_TRACEBACK") or told is None:
             raise
-        sys.exit(f"error: {error}")
+        sys.exit(f"error: {told}")
 
 
 def _quieten() -> None:
     """Leave out what Lightning says of other products, and of code of its own that is getting old."""
-    connectors = "lightning.pytorch.trainer.connectors"
-    for name in ("logger_connector.logger_connector", "callback_connector"):
-        logging.getLogger(f"{connectors}.{name}").addFilter(lambda record: "Tip" not in record.getMessage())
-    logging.getLogger("lightning.pytorch.utilities.rank_zero").addFilter(
-        lambda record: "Tip" not in record.getMessage()
-    )
-    warnings.filterwarnings("ignore", ".*LeafSpec.*is deprecated")
-    warnings.filterwarnings("ignore", ".*configure_optimizers. returned .None.")  # closed form needs none
+    speaker = logging.getLogger("lightning.pytorch.utilities.rank_zero")
+    speaker.addFilter(lambda record: "Tip" not in record.getMessage())
+    for message in (".*LeafSpec.*is deprecated", "Couldn't infer the batch indices"):
+        warnings.filterwarnings("ignore", message)
 
 
 def _another_lightning() -> Any | None:  # noqa: ANN401
@@ -166,8 +177,10 @@ def _another_lightning() -> Any | None:  # noqa: ANN401
     return others[0].load() if others else None
 
 
-def _is_for_people(error: Exception) -> bool:
-    """Whether an error was raised by this package on purpose."""
+def _is_for_people(error: BaseException) -> bool:
+    """Whether an error was raised on purpose, by this package or by Lightning about its own options."""
+    if isinstance(error, MisconfigurationException):
+        return True
     if not isinstance(error, ValueError | OSError | RuntimeError | ArithmeticError | TypeError):
         return False
     raised_in = Path(traceback.extract_tb(error.__traceback__)[-1].filename)

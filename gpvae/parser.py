@@ -13,7 +13,9 @@ from gpvae.modules import ContinualModule
 #: How jsonargparse speaks of a key that does not exist, a class that does not, and a value that is none of a few.
 UNKNOWN_KEY = re.compile(r"(?:unrecognized arguments: --|[oO]ption ')(?P<key>[\w.-]+)")
 UNKNOWN_CLASS = re.compile(r"Expected a dot import path string: (?P<name>\w+)")
-UNKNOWN_CHOICE = re.compile(r"Literal\[(?P<choices>[^\]]*)\]\. Got value: (?P<value>\S+)")
+UNKNOWN_CHOICE = re.compile(
+    r"Literal\[(?P<choices>[^\]]*)\].*?(?:Got|Given) value: (?P<value>[\w-]+)$", re.DOTALL | re.MULTILINE
+)
 #: Lines of its errors that say nothing to a person.
 CHAFF = re.compile(
     r"Given value|Subtypes:|Errors:|Does not validate against|- Expected a <class 'NoneType'>|- Expected a path"
@@ -25,10 +27,9 @@ class HelpfulParser(LightningArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Say what is wrong and leave, or raise where this parser works for another."""
+        suggestion = "" if "did you mean" in message else self._suggestion(message)
         lines = message.splitlines()
-        message = "\n".join(line for line in lines if line.strip() and not CHAFF.match(line.strip()))
-        if "did you mean" not in message:
-            message += self._suggestion(message)
+        message = "\n".join(line for line in lines if line.strip() and not CHAFF.match(line.strip())) + suggestion
         if not self.exit_on_error:
             super().error(message, ex)
         command = getattr(ex, "subcommand_parser", self).prog.replace(" [options]", "")
@@ -36,7 +37,8 @@ class HelpfulParser(LightningArgumentParser):
 
     def _suggestion(self, message: str) -> str:
         if key := UNKNOWN_KEY.search(message):
-            return nearest(key["key"], self._keys())
+            keys = [*self._keys(), "class_path", "init_args"]
+            return nearest(key["key"], keys) or nearest(key["key"].split(".")[0], keys)
         if name := UNKNOWN_CLASS.search(message):
             return nearest(name["name"], [*_subclasses(ContinualModule), *_subclasses(TaskStream)])
         if choice := UNKNOWN_CHOICE.search(message):

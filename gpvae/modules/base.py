@@ -30,6 +30,10 @@ class ContinualModule(LightningModule):
         self.register_buffer("learned", torch.zeros((), dtype=torch.int64))
         self.scores = TaskScores(metrics)
 
+    def check_task(self, *data: Tensor) -> None:
+        """Raise if a task with such training data cannot be learnt; asked before anything begins."""
+        return
+
     @abstractmethod
     def begin_task(self, *data: Tensor) -> None:
         """Move on to a new task, whose training data are given."""

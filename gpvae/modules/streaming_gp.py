@@ -150,12 +150,16 @@ class StreamingGP(ContinualModule):
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """Adam on whatever is trained by gradients; nothing where nothing is."""
-        return torch.optim.Adam(self._optimised, lr=self.lr) if self._optimised else None
+        return [torch.optim.Adam(self._optimised, lr=self.lr)] if self._optimised else []
 
     @property
     def attached(self) -> bool:
         """Whether the data of the present task are at hand."""
         return self.learner.attached
+
+    def check_task(self, *data: Tensor) -> None:
+        """Raise if inputs or targets do not suit the likelihood."""
+        self.gp.check(*data)
 
     def begin_task(self, *data: Tensor) -> None:
         """Move the inducing variables on to a new task; before the first, fit the hyperparameters to it.
