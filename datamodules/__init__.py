@@ -4,6 +4,7 @@ from datamodules.covid import Covid
 from datamodules.loader import Batch, TaskLoader
 from datamodules.measured import MeasuredStream
 from datamodules.moons import TwoMoons
+from datamodules.points import PointStream
 from datamodules.series import Audio, Solar
 from datamodules.stream import TaskStream
 from datamodules.toy import Toy
@@ -14,6 +15,7 @@ __all__ = [
     "Batch",
     "Covid",
     "MeasuredStream",
+    "PointStream",
     "Powerplant",
     "Skillcraft",
     "Solar",

@@ -4,22 +4,22 @@ from typing import Any, ClassVar, Literal, get_args
 
 from torch import Tensor
 
+from datamodules.points import PointStream
 from datamodules.scaling import rescale, standardise
-from datamodules.stream import TaskStream
 from datamodules.tasks import Task, first_dimension
 from gpvae.checks import choice
 
 Statistics = Literal["first_task", "global"]
 
 
-class MeasuredStream(TaskStream):
+class MeasuredStream(PointStream):
     """A stream whose inputs are scaled to an interval and whose targets are standardised.
 
     Args:
         statistics: What sets the scale. "first_task": the training points of the first task, all that a learner can
             know when the stream begins; a single input (time) is mapped so that the first task fills its share,
             1 / num_tasks, of the interval. "global": all points, later tasks and test points too, as in the paper.
-        options: See `TaskStream`.
+        options: See `PointStream`.
     """
 
     interval: ClassVar[tuple[float, float]]

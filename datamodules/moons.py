@@ -6,12 +6,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from datamodules.stream import TaskStream
+from datamodules.points import PointStream
 
 DATA_SEED = 0
 
 
-class TwoMoons(TaskStream):
+class TwoMoons(PointStream):
     """Two interleaved half circles, one for each label, met from left to right (paper, appendix F.3).
 
     The points are the same for every seed, which only chooses those for test.
@@ -22,7 +22,7 @@ class TwoMoons(TaskStream):
             75 of 375 leave 100 training points for each of three tasks.
         num_points: How many points are drawn in all.
         noise: Standard deviation of the points about the half circles, whose radius is 1.
-        options: See `TaskStream`.
+        options: See `PointStream`.
     """
 
     input_dim = 2

@@ -1,17 +1,14 @@
-"""A stream of tasks for Lightning: which points belong to which task, and which task an epoch learns."""
+"""A stream of tasks for Lightning: which task an epoch learns, and what is evaluated after it."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 from lightning.pytorch import LightningDataModule
 from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 
 from datamodules.files import fetch
-from datamodules.loader import TaskLoader
-from datamodules.tasks import Task, first_dimension, split_tasks
-
-EVALUATION_BATCH = 8192  # points: large enough to be quick, small enough for the memory of a laptop
 
 
 class TaskStream(LightningDataModule, ABC):
@@ -21,97 +18,66 @@ class TaskStream(LightningDataModule, ABC):
     trainer needs `reload_dataloaders_every_n_epochs: 1`.
 
     Args:
-        num_tasks: How many tasks the training points are cut into, of equal size.
-        num_test: How many points are held out for test: a number (int), or a share of all points (float below 1).
-        seed: Fixes which points are test points, and the order of minibatches.
-        batch_size: Points in a minibatch on each device; the whole task at every step if not given.
-        steps_per_epoch: Minibatches in an epoch, from as many passes over the task as that takes; one pass if not
-            given.
+        num_tasks: How many tasks there are.
+        seed: Fixes whatever is random about the data.
         epochs_per_task: Epochs each task is learnt for.
         stop_after: Learn only the first so many tasks; all if not given.
     """
 
-    input_dim: ClassVar[int]
-    """D, the dimensions of an input."""
-    likelihood: ClassVar[str]
-    """What the targets call for: "gaussian", "bernoulli" or "negative_binomial"."""
     files: ClassVar[tuple[str, ...]] = ()
     """The public files it is read from."""
 
     def __init__(
-        self,
-        num_tasks: int = 10,
-        num_test: int | float = 0.1,
-        seed: int = 0,
-        batch_size: int | None = None,
-        steps_per_epoch: int | None = None,
-        epochs_per_task: int = 1,
-        stop_after: int | None = None,
+        self, num_tasks: int = 10, seed: int = 0, epochs_per_task: int = 1, stop_after: int | None = None
     ) -> None:
         super().__init__()
-        for name, value, least in (
-            ("num_tasks", num_tasks, 1),
-            ("seed", seed, 0),
-            ("batch_size", batch_size, 1),
-            ("steps_per_epoch", steps_per_epoch, 1),
-            ("epochs_per_task", epochs_per_task, 1),
-        ):
-            if value is not None and value < least:
-                raise ValueError(f"{name} is {value}: it must be {least} or more.")
+        check_least(num_tasks=(num_tasks, 1), seed=(seed, 0), epochs_per_task=(epochs_per_task, 1))
         if stop_after is not None and not 1 <= stop_after <= num_tasks:
             raise ValueError(f"stop_after is {stop_after}: it must be between 1 and num_tasks, which is {num_tasks}.")
-        self.num_tasks, self.num_test, self.seed = num_tasks, num_test, seed
-        self.batch_size, self.steps_per_epoch = batch_size, steps_per_epoch
+        self.num_tasks, self.seed = num_tasks, seed
         self.epochs_per_task, self.stop_after = epochs_per_task, stop_after
-        self.tasks: list[Task] = []
         # A task may have fewer test points than there are processes; some of them then have nothing to evaluate.
         self.allow_zero_length_dataloader_with_multiple_devices = True
         self.save_hyperparameters(logger=False)  # of the subclass too; config.yaml tells them from the module's
 
     @abstractmethod
-    def read(self) -> tuple[Tensor, Tensor]:
-        """The points as they were measured: x `[N, D]` and y `[N]` in double precision."""
-
-    def order(self, x: Tensor) -> Tensor:
-        """The place of each point in the stream `[N]`: here its first dimension.
+    def task_data(self, task: int) -> tuple[Tensor, ...]:
+        """All training data of a task, for `ContinualModule.begin_task`.
 
         Args:
-            x: All inputs, as `read` gives them `[N, D]`.
+            task: The task, from 0.
         """
-        return first_dimension(x)
 
-    def scaled(self, tasks: list[Task], x: Tensor, y: Tensor) -> list[Task]:
-        """The tasks on the scale they are learnt on: here as they are.
+    @abstractmethod
+    def train_loader(self, task: int, epoch: int, rank: int, world_size: int) -> Iterable[Any]:
+        """Batches of the training data of a task, a pure function of the arguments.
 
         Args:
-            tasks: The tasks, as measured.
-            x: All inputs, as measured `[N, D]`.
-            y: All targets, as measured `[N]`.
+            task: The task, from 0.
+            epoch: The epoch.
+            rank: Which of the processes this is, from 0.
+            world_size: How many processes share the data.
         """
-        return tasks
+
+    @abstractmethod
+    def test_loader(self, task: int, rank: int, world_size: int) -> Iterable[Any]:
+        """Batches of the test data of a task.
+
+        Args:
+            task: The task, from 0.
+            rank: Which of the processes this is, from 0.
+            world_size: How many processes share the data.
+        """
+
+    @property
+    def num_batches(self) -> int:
+        """How many batches an epoch has, roughly; for how often to log."""
+        return 1
 
     def prepare_data(self) -> None:
         """Fetch the public files, unless they are here."""
         for name in self.files:
             fetch(name)
-
-    def setup(self, stage: str | None = None) -> None:
-        """Read the points and make the tasks, once.
-
-        Args:
-            stage: What Lightning is about to do; the tasks are the same for all of it.
-        """
-        if self.tasks:
-            return
-        x, y = self.read()
-        tasks = split_tasks(x, y, self.num_tasks, self.num_test, self.seed, key=self.order)
-        untested = [number for number, task in enumerate(tasks, start=1) if len(task.x_test) == 0]
-        if untested:
-            raise ValueError(
-                f"Of the tasks 1 to {self.num_tasks}, these have no test points: {untested}. Raise num_test (now "
-                f"{self.num_test}), lower num_tasks, or try another seed (now {self.seed})."
-            )
-        self.tasks = self.scaled(tasks, x, y)
 
     @property
     def num_learnt(self) -> int:
@@ -132,7 +98,7 @@ class TaskStream(LightningDataModule, ABC):
             "reload_dataloaders_every_n_epochs": 1,  # the task depends on the epoch
             "num_sanity_val_steps": 0,  # there is nothing to evaluate before the first task
             "use_distributed_sampler": False,  # loaders share out points among processes themselves
-            "log_every_n_steps": min(10, self.steps_per_epoch or 1),
+            "log_every_n_steps": min(10, self.num_batches),
         }
 
     def task_of_epoch(self, epoch: int) -> int:
@@ -143,19 +109,8 @@ class TaskStream(LightningDataModule, ABC):
         """
         return min(epoch // self.epochs_per_task, self.num_learnt - 1)
 
-    def task_data(self, task: int) -> tuple[Tensor, Tensor]:
-        """All training points of a task: x `[N, D]` and y `[N]`.
-
-        Args:
-            task: The task, from 0.
-        """
-        tasks = self._made()
-        if not 0 <= task < len(tasks):
-            raise ValueError(f"There is no task {task}: tasks are numbered from 0 to {len(tasks) - 1}.")
-        return tasks[task].x_train, tasks[task].y_train
-
-    def train_dataloader(self) -> TaskLoader:
-        """The training points of the task that the present epoch learns."""
+    def train_dataloader(self) -> Iterable[Any]:
+        """The training data of the task that the present epoch learns."""
         epoch = 0
         if self.trainer is not None:
             epoch = self.trainer.current_epoch
@@ -165,41 +120,40 @@ class TaskStream(LightningDataModule, ABC):
                     f"The trainer has reload_dataloaders_every_n_epochs={reload} and would not notice that a new task "
                     "begins: set it to 1."
                 )
-        x, y = self.task_data(self.task_of_epoch(epoch))
-        rank, world_size = self._process()
-        return TaskLoader(x, y, self.batch_size, self.steps_per_epoch, self.seed, epoch, True, rank, world_size)
+        return self.train_loader(self.task_of_epoch(epoch), epoch, *self._process())
 
-    def val_dataloader(self) -> list[TaskLoader]:
-        """The test points of each task met so far; outside of `fit`, of each task that is learnt at all."""
+    def val_dataloader(self) -> list[Iterable[Any]]:
+        """The test data of each task met so far; outside of `fit`, of each task that is learnt at all."""
         if self.trainer is not None and self.trainer.state.fn == TrainerFn.FITTING:
-            return self._evaluation(self.task_of_epoch(self.trainer.current_epoch) + 1)
-        return self._evaluation(self.num_learnt)
+            return self.test_loaders(self.task_of_epoch(self.trainer.current_epoch) + 1)
+        return self.test_loaders(self.num_learnt)
 
-    def test_dataloader(self) -> list[TaskLoader]:
-        """The test points of each task."""
-        return self._evaluation(self.num_tasks)
+    def test_dataloader(self) -> list[Iterable[Any]]:
+        """The test data of each task."""
+        return self.test_loaders(self.num_tasks)
 
-    def predict_dataloader(self) -> list[TaskLoader]:
-        """The test points of each task."""
-        return self._evaluation(self.num_tasks)
+    def predict_dataloader(self) -> list[Iterable[Any]]:
+        """The test data of each task."""
+        return self.test_loaders(self.num_tasks)
 
-    def _evaluation(self, num_tasks: int) -> list[TaskLoader]:
-        rank, world_size = self._process()
-        tasks = self._made()[:num_tasks]
-        if max(len(task.x_test) for task in tasks) < world_size:  # Lightning would skip evaluation there, and hang
-            raise ValueError(
-                f"No task has a test point for each of {world_size} processes: raise num_test (now {self.num_test}) "
-                "or use fewer devices."
-            )
-        return [
-            TaskLoader(task.x_test, task.y_test, EVALUATION_BATCH, rank=rank, world_size=world_size, allow_empty=True)
-            for task in tasks
-        ]
+    def test_loaders(self, num_tasks: int) -> list[Iterable[Any]]:
+        """The test data of the first so many tasks, a loader for each.
 
-    def _made(self) -> list[Task]:
-        if not self.tasks:
-            raise RuntimeError("The tasks are not made yet: call setup() first, or let the trainer do it.")
-        return self.tasks
+        Args:
+            num_tasks: The number of tasks.
+        """
+        return [self.test_loader(task, *self._process()) for task in range(num_tasks)]
 
     def _process(self) -> tuple[int, int]:
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
+
+
+def check_least(**values: tuple[int | None, int]) -> None:
+    """Raise unless every value that is given is at least what goes with it.
+
+    Args:
+        values: By name, a value and the least it may be.
+    """
+    for name, (value, least) in values.items():
+        if value is not None and value < least:
+            raise ValueError(f"{name} is {value}: it must be {least} or more.")

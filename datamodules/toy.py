@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from datamodules.stream import TaskStream
+from datamodules.points import PointStream
 from gpvae.checks import choice
 
 DATA_SEED = 0
@@ -46,7 +46,7 @@ SERIES = {
 }
 
 
-class Toy(TaskStream):
+class Toy(PointStream):
     """A made-up time series on [0, 3]: smooth, not periodic, with a little noise.
 
     The observations are the same for every seed, which only chooses those for test.
@@ -57,7 +57,7 @@ class Toy(TaskStream):
             tasks): 25 variables over the whole past remember its first task, a window of one task does not.
         num_tasks: How many tasks the training points are cut into, of equal size.
         num_test: How many points are held out for test: a number (int), or a share of all points (float below 1).
-        options: See `TaskStream`.
+        options: See `PointStream`.
     """
 
     input_dim = 1

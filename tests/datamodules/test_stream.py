@@ -124,7 +124,7 @@ def test_wrong_options_are_refused_at_once(options: dict[str, Any], message: str
 
 def test_tasks_without_test_points_are_named() -> None:
     with pytest.raises(
-        ValueError, match=r"tasks 0 to 2, these have no test points: \[0, 1, 2\]. Raise num_test \(now 0\)"
+        ValueError, match=r"tasks 1 to 3, these have no test points: \[1, 2, 3\]. Raise num_test \(now 0\)"
     ):
         Toy(num_test=0).setup()
 
