@@ -93,7 +93,7 @@ class TaskFigures(Callback):
     def _draw_when_due(self, trainer: Trainer, module: LightningModule) -> None:
         learned = _num_learned(module)
         tasks = _tasks(trainer)
-        last = getattr(getattr(trainer, "datamodule", None), "num_learnt", len(tasks))
+        last = _last_task(trainer, tasks)
         due = learned % self.every_n_tasks == 0 or learned == last
         in_between = int(getattr(module, "begun", learned)) != learned  # the next task is under way
         if not self.enabled or learned <= self.drawn or not due or in_between:
@@ -124,10 +124,11 @@ class TaskFigures(Callback):
             if input_dim == 2 and are_labels(tasks):
                 figure = boundary_figure(predictor, tasks, learned, self.num_points // COARSER, self.dpi)
                 yield "decision_boundary", f"decision_boundary_{learned:02d}", figure
+        at_the_end = learned == _last_task(trainer, tasks)
         for report in trainer.callbacks:  # type: ignore[attr-defined]
             if not isinstance(report, Report):
                 continue
-            for metric in report.metrics:
+            for metric in report.metrics if at_the_end else report.metrics[:1]:  # the last matrices hold all rows
                 matrix = _padded(report.matrix(metric), len(tasks))
                 if np.isfinite(matrix).any():
                     yield f"forgetting/{metric}", f"forgetting_{metric}", forgetting_figure(matrix, metric, self.dpi)
@@ -135,6 +136,11 @@ class TaskFigures(Callback):
 
 def _num_learned(module: LightningModule) -> int:
     return int(getattr(module, "learned", 0))
+
+
+def _last_task(trainer: Trainer, tasks: list[Task]) -> int:
+    """How many tasks are learnt in all."""
+    return int(getattr(getattr(trainer, "datamodule", None), "num_learnt", len(tasks)))
 
 
 def _tasks(trainer: Trainer) -> list[Task]:

@@ -71,8 +71,7 @@ class ECE(Metric):
         """
         check_shapes(predictive, target)
         samples = seeded_samples(predictive, self.num_samples, batch_seed(predictive, target, self.seed))
-        lower = empirical_quantiles(samples, (1 - self.levels) / 2)
-        upper = empirical_quantiles(samples, (1 + self.levels) / 2)
+        lower, upper = empirical_quantiles(samples, torch.cat([1 - self.levels, 1 + self.levels]) / 2).chunk(2)
         inside = (lower <= target) & (target <= upper)
         self.covered = self.covered + inside.flatten(start_dim=1).sum(dim=1)
         self.count = self.count + target.numel()

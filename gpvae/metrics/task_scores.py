@@ -63,7 +63,7 @@ class TaskScores(nn.Module):
         if not names:
             raise ValueError("no metric to score tasks by; name one or more")
         self.names = list(dict.fromkeys(names))
-        self.seen = self._metrics()
+        self.seen = self._metrics()  # the tasks' own points are added up in it, once they are all in
         self.tasks = nn.ModuleList()
 
     def _metrics(self) -> nn.ModuleDict:
@@ -93,9 +93,8 @@ class TaskScores(nn.Module):
         """
         if not 0 <= task < len(self.tasks):
             raise IndexError(f"no task of index {task}: there is room for {len(self.tasks)}; call reset(num_tasks)")
-        for metrics in (self.tasks[task], self.seen):
-            for metric in cast(nn.ModuleDict, metrics).values():
-                cast(Metric, metric).update(predictive, target)
+        for metric in cast(nn.ModuleDict, self.tasks[task]).values():
+            cast(Metric, metric).update(predictive, target)
 
     def compute(self) -> dict[str, Tensor]:
         """Scores over the points of all processes, for every process; each of them must call this.
@@ -103,6 +102,10 @@ class TaskScores(nn.Module):
         Returns:
             `nlpd/task_01`, `nlpd/task_02`, ..., `nlpd/seen`, then the next metric. Tasks without points are left out.
         """
+        for name, pooled in self.seen.items():
+            cast(Metric, pooled).reset()
+            for metrics in self.tasks:
+                cast(Metric, pooled).merge_state(cast(Metric, cast(nn.ModuleDict, metrics)[name]))
         sets = {f"task_{i:02d}": metrics for i, metrics in enumerate(self.tasks, start=1)} | {"seen": self.seen}
         values: dict[str, dict[str, Tensor]] = {}
         with warnings.catch_warnings():

@@ -7,7 +7,8 @@ import pytest
 import torch
 from matplotlib.axes import Axes
 
-from callbacks.figures.canvas import blank, save_png
+from callbacks.figures import canvas
+from callbacks.figures.canvas import blank, render, save_png
 from callbacks.figures.pictures import boundary_figure, stream_figure
 from callbacks.figures.stream import MOST_BOUNDARIES, MOST_DOTS, boundaries, draw_tasks
 from gpvae.inducing import CosS, LegS, LegSPath, PivotedPoints, Points
@@ -142,16 +143,16 @@ def test_a_path_memory_has_no_inducing_points_to_show() -> None:
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    figure, _ = blank(1, 1, 50)
-    save_png(figure, tmp_path / "new" / "a.png")
+    pixels = render(blank(1, 1, 50)[0])
+    save_png(pixels, tmp_path / "new" / "a.png")
     before = (tmp_path / "new" / "a.png").read_bytes()
 
-    def fail(path: Path, format: str) -> None:
+    def fail(path: Path, pixels: object, format: str) -> None:
         path.write_bytes(b"half")
         raise OSError("disk full")
 
-    monkeypatch.setattr(figure, "savefig", fail)
+    monkeypatch.setattr(canvas, "imsave", fail)
     with pytest.raises(OSError, match="disk full"):
-        save_png(figure, tmp_path / "new" / "a.png")
+        save_png(pixels, tmp_path / "new" / "a.png")
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.png"]
     assert (tmp_path / "new" / "a.png").read_bytes() == before
