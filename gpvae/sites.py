@@ -36,6 +36,10 @@ class Site:
         """Both sites together."""
         return Site(self.c + other.c, self.h + other.h, self.G + other.G)
 
+    def __getitem__(self, some: Tensor) -> "Site":
+        """The sites of some of a leading batch."""
+        return Site(self.c[some], self.h[some], self.G[some])
+
     def log_evidence(self) -> Tensor:
         """log ∫ N(v; 0, I) exp(c + hᵀv - ½ vᵀG v) dv = c + ½ hᵀ(I+G)⁻¹h - ½ log det(I+G), `[*B]`.
 

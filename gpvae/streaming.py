@@ -94,11 +94,15 @@ class StreamingPosterior(Resizable):
         """The kernel of the task is found; the inducing variables adapt to it before the task ends."""
         self.inducing.settle(kernel)
 
-    def task(self, kernel: Kernel) -> tuple[Frame, Site]:
+    def task(self, kernel: Kernel, series: Tensor | None = None) -> tuple[Frame, Site]:
         """The frame of the present task, and the past seen from it.
 
         C = L⁻¹ kuv L_old⁻ᵀ. If the hyperparameters have changed since, the old site, a function of u_old, stays as it
         was, and the prior of u_old is that of the present kernel: R = L_old⁻¹ kvv L_old⁻ᵀ - CᵀC.
+
+        Args:
+            kernel: The kernel.
+            series: Which of a leading batch of sites are meant; all if not given.
         """
         frame = Frame.of(self.inducing, kernel)
         if not self.started:
@@ -110,7 +114,8 @@ class StreamingPosterior(Resizable):
         else:
             T = solve_lower(self.L, Frame.of_past(self.past, kernel).L)
             prior = T @ T.mT
-        return frame, self.site.transport(C, prior - C.mT @ C, self.power)
+        site = self.site if series is None else self.site[series]
+        return frame, site.transport(C, prior - C.mT @ C, self.power)
 
     def end(self, frame: Frame, site: Site) -> None:
         """Consolidate a task: its frame and site become the past."""

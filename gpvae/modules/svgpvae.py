@@ -1,0 +1,220 @@
+"""The continual GP-VAE as a LightningModule."""
+
+from typing import Any, Literal, get_args
+
+import torch
+from gpytorch.kernels import MaternKernel, RBFKernel
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from gpvae import checks, ewc
+from gpvae.backbones import Decoder, Encoder
+from gpvae.catalogue import SMOOTHNESS, KernelName, Scalar, build_families, find_method
+from gpvae.inference import only_training
+from gpvae.modules.base import ContinualModule
+from gpvae.replay import Replay
+from gpvae.vae import GPVAE, View, bound, mixture, sample
+
+Consolidation = Literal["ewc", "replay", "both", "none"]
+Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
+
+
+class SVGPVAE(ContinualModule):
+    """A GP-VAE that learns task after task: OSVGP, OVC, OVC-per-dim and OHSVGP share one encoder and decoder.
+
+    Args:
+        method: OSVGP, OVC, OVC-per-dim or OHSVGP; or a family of inducing variables, such as CosS.
+        num_inducing: Number of inducing variables M of each latent dimension.
+        num_variables: Number of observed variables.
+        latent_dim: Number of latent dimensions L.
+        hidden_dim: Width of the hidden layers of encoder and decoder.
+        kernel: Kernel of the latent functions, with a lengthscale for each latent dimension.
+        shortest: Shortest lengthscale to start from, in units of time (hours for ERA5).
+        longest: Longest lengthscale to start from; those of the latent dimensions are spread in between.
+        inducing: Another family of inducing variables for the method, such as CosS for OHSVGP.
+        inducing_options: Options of the family.
+        hyperparameters: Whether the kernel is trained: `fixed`, `train_first_task` or `train_always`.
+        consolidation: What keeps encoder and decoder from forgetting: `ewc`, elastic weight consolidation of both;
+            `replay`, agreement of the decoder with the one before on past latents; `both` or `none`.
+        ewc_strength: Strength λ of elastic weight consolidation.
+        ewc_running: Its running form, anchored at the last task only.
+        replay_strength: Strength of replay; 1 weighs a past task like the present one.
+        shared_noise: One noise variance for all variables, as in the paper; else one each.
+        lr: Learning rate of Adam.
+        num_samples: Number of samples of the latents in evaluation.
+        seed: Seed of sampled points, of replayed times and of evaluation.
+    """
+
+    def __init__(
+        self,
+        method: str = "OHSVGP",
+        num_inducing: int = 50,
+        num_variables: int = 17,
+        latent_dim: int = 20,
+        hidden_dim: int = 64,
+        kernel: KernelName = "rbf",
+        shortest: float = 3.0,
+        longest: float = 100.0,
+        inducing: str | None = None,
+        inducing_options: dict[str, Scalar] | None = None,
+        hyperparameters: Hyperparameters = "train_first_task",
+        consolidation: Consolidation = "ewc",
+        ewc_strength: float = 100.0,
+        ewc_running: bool = False,
+        replay_strength: float = 1.0,
+        shared_noise: bool = False,
+        lr: float = 0.005,
+        num_samples: int = 100,
+        seed: int = 0,
+    ) -> None:
+        checks.choice("consolidation", consolidation, get_args(Consolidation))
+        checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
+        super().__init__(["nlpd", "rmse"])
+        self.save_hyperparameters()
+        self.lr, self.hyperparameters, self.num_samples, self.seed = lr, hyperparameters, num_samples, seed
+        self.ewc_strength, self.replay_strength = ewc_strength, replay_strength
+        preset = find_method(method)
+        options = {**(preset.options if inducing is None else {}), **(inducing_options or {})}
+        (family,) = build_families(inducing or preset.family, num_inducing, 1, seed, options)
+        decoder = Decoder(latent_dim, num_variables, hidden_dim, shared_noise)
+        self.vae = GPVAE(
+            Encoder(num_variables, latent_dim, hidden_dim),
+            decoder,
+            latent_kernel(kernel, latent_dim, shortest, longest),
+            family,
+        )
+        networks = ewc.flat([self.vae.encoder, self.vae.decoder])
+        self.ewc = ewc.EWC(len(networks), ewc_running) if consolidation in ("ewc", "both") else None
+        self.replay = Replay(decoder) if consolidation in ("replay", "both") else None
+        self._data: tuple[Tensor, Tensor, Tensor] | None = None
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        """Adam on networks, kernel and inducing points."""
+        return torch.optim.Adam(self._optimised(), lr=self.lr)
+
+    def _optimised(self) -> list[nn.Parameter]:
+        return [*self._networks(), *self.vae.stream.inducing.parameters(), *self._kernel_parameters()]
+
+    def _networks(self) -> list[nn.Parameter]:
+        return [*self.vae.encoder.parameters(), *self.vae.decoder.parameters()]
+
+    def _kernel_parameters(self) -> list[nn.Parameter]:
+        return [] if self.hyperparameters == "fixed" else list(self.vae.kernel.parameters())
+
+    def _trained_in_gp(self) -> list[nn.Parameter]:
+        """What is trained in the present task beside the networks."""
+        kernel = self.hyperparameters == "train_always" or self.learned == 0
+        return [*self.vae.stream.inducing.parameters(), *(self._kernel_parameters() if kernel else [])]
+
+    @property
+    def attached(self) -> bool:
+        """Whether the data of the present task are at hand."""
+        return self._data is not None
+
+    def begin_task(self, *data: Tensor) -> None:
+        """Move the inducing variables on to the times of a new task.
+
+        Args:
+            data: Times `[T]`, observations `[B, T, V]` and which of them there are, `[B, T, V]`.
+        """
+        times, _, _ = data
+        self.vae.stream.begin(self.vae.kernel, times[:, None])
+        self.begun += 1
+        self.attach_task(*data)
+
+    def attach_task(self, *data: Tensor) -> None:
+        """Take the data of the task that has begun, and compute once what does not change during it.
+
+        Args:
+            data: Times `[T]`, observations `[B, T, V]` and which of them there are, `[B, T, V]`.
+        """
+        times, y, mask = data
+        self._data = (times, y, mask)
+        with torch.no_grad():
+            self._fixed = None if self._trained_in_gp() else self.vae.task(times)
+        if self.replay is not None and self.learned > 0:
+            self.replay.prepare(self.vae, float(times[0]), self.seed + int(self.learned))
+
+    def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
+        """One step on a batch of series: their numbers, times, observations and mask."""
+        series, times, y, mask = batch
+        assert self._data is not None
+        frozen = self.frozen_parameters()
+        with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
+            view, past = self._task(times, series)
+            noise = torch.randn(len(y), *view.prior.shape, dtype=view.a.dtype, device=view.a.device)
+            value = self.vae.bound(view, past, y, mask, noise).sum() / mask.sum()
+        loss = -value
+        self.log("train/bound", value, prog_bar=True)
+        if self.ewc is not None:
+            penalty = self.ewc_strength * self.ewc(ewc.flat([self.vae.encoder, self.vae.decoder]))
+            loss = loss + penalty / self._data[2].sum()
+            self.log("train/ewc", penalty / self._data[2].sum())
+        if self.replay is not None and self.learned > 0:
+            disagreement = self.replay(self.vae.decoder, series)
+            loss = loss + self.replay_strength * self.learned * disagreement
+            self.log("train/replay", disagreement)
+        if not bool(torch.isfinite(loss)):
+            raise FloatingPointError(
+                f"the loss became {loss.item()} in task {int(self.begun)}, step {batch_idx}; lower lr (now {self.lr:g})"
+            )
+        return loss + 0.0 * sum(p.sum() for p in frozen)
+
+    def _task(self, times: Tensor, series: Tensor) -> tuple[View, Any]:
+        if self._fixed is None:
+            return self.vae.task(times, series)
+        view, past = self._fixed
+        return view, past[series] if self.vae.stream.started else past
+
+    def frozen_parameters(self) -> list[nn.Parameter]:
+        """The kernel after the first task, unless it is trained throughout."""
+        trained = {id(p) for p in (*self._networks(), *self._trained_in_gp())}
+        return [p for p in self._optimised() if id(p) not in trained]
+
+    def end_task(self) -> None:
+        """Consolidate posterior, encoder and decoder."""
+        assert self._data is not None
+        if self.ewc is not None:
+            parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()
+            self.ewc.consolidate(parameters, self.fisher(*self._data))
+        if self.replay is not None:
+            self.replay.keep(self.vae.decoder)
+        self.vae.consolidate(*self._data)
+        self.learned += 1
+        self._data = self._fixed = None
+
+    def fisher(self, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
+        """The diagonal Fisher information of encoder and decoder, a sum over series of squared gradients."""
+        with torch.no_grad():
+            view, past = self.vae.task(times)
+        noise = torch.randn(len(y), *view.prior.shape, dtype=view.a.dtype, device=view.a.device)
+        with torch.enable_grad():
+            encoded = tuple(part.detach().requires_grad_() for part in self.vae.encoder(y, mask))
+            q = self.vae.posterior(view, past, *encoded)
+            f = sample(q, view, noise)
+            decoded = self.vae.decoder(f)
+            value = bound(q, past, decoded, y, mask).sum()
+            by_output = torch.autograd.grad(value, (*encoded, *decoded))
+        encoder = ewc.per_sample_gradients(self.vae.encoder, (y, mask), by_output[:2])
+        decoder = ewc.per_sample_gradients(self.vae.decoder, (f.detach(),), by_output[2:])
+        return torch.cat([encoder, decoder], -1).square().sum(0)
+
+    def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
+        """The predictive distribution of the observed values of a batch, and these values."""
+        series, times, y, mask = batch
+        rng = torch.Generator(y.device).manual_seed(self.seed)
+        mean, scale = self.vae.draws(times, series, self.num_samples, rng)
+        return mixture(mean[mask], scale[mask]), y[mask]
+
+
+def latent_kernel(name: KernelName, latent_dim: int, shortest: float, longest: float) -> RBFKernel | MaternKernel:
+    """Kernels of variance one, with lengthscales spread evenly in logarithm between two."""
+    if not 0 < shortest <= longest:
+        raise ValueError(f"lengthscales need 0 < shortest <= longest, got {shortest=}, {longest=}")
+    shape = torch.Size([latent_dim])
+    kernel = RBFKernel(batch_shape=shape) if name == "rbf" else MaternKernel(nu=SMOOTHNESS[name], batch_shape=shape)
+    spread = torch.linspace(0, 1, latent_dim, dtype=torch.float64)
+    kernel = kernel.double()
+    kernel.lengthscale = (shortest * (longest / shortest) ** spread)[:, None, None]
+    return kernel

@@ -1,0 +1,61 @@
+"""Posterior replay: the previous posterior supplies past latents, the previous decoder what to make of them.
+
+No data are kept. The old q(u) still knows the past latents; the new decoder is asked to agree there with the old one.
+"""
+
+import copy
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Normal, kl_divergence
+
+from gpvae.backbones import Decoder
+from gpvae.vae import GPVAE
+
+
+class Replay(nn.Module):
+    """KL between what the previous and the present decoder say of past latents.
+
+    Args:
+        decoder: The decoder that learns.
+        num_times: Number of past times at hand in a task, drawn anew for each.
+        num_draws: How many of them a step looks at.
+    """
+
+    def __init__(self, decoder: Decoder, num_times: int = 512, num_draws: int = 64) -> None:
+        super().__init__()
+        if num_times < 1 or num_draws < 1:
+            raise ValueError(f"replay needs times to draw from, got {num_times=}, {num_draws=}")
+        self.before = copy.deepcopy(decoder).requires_grad_(False)
+        self.num_times, self.num_draws = num_times, num_draws
+
+    def keep(self, decoder: Decoder) -> None:
+        """Keep the decoder of a task that has ended."""
+        self.before.load_state_dict(decoder.state_dict())
+
+    @torch.no_grad()
+    def prepare(self, vae: GPVAE, end: float, seed: int) -> None:
+        """Look up the latents of all series at past times, once for the task.
+
+        Args:
+            vae: The model, its past consolidated.
+            end: Time at which the past ends.
+            seed: Seed of the times.
+        """
+        rng = torch.Generator().manual_seed(seed)
+        times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64)
+        self.past = vae.latent(times.to(vae.stream.h))
+
+    def forward(self, decoder: Decoder, series: Tensor) -> Tensor:
+        """The mean KL per scalar, over draws of past latents of some series.
+
+        Args:
+            decoder: The decoder that learns.
+            series: Which series, `[B]`.
+        """
+        some = torch.randint(self.num_times, (self.num_draws,), device=series.device)
+        mean, spread = (part[series][..., some] for part in (self.past.mean, self.past.stddev))
+        f = mean + spread * torch.randn_like(mean)
+        with torch.no_grad():
+            wanted = Normal(*self.before(f))
+        return kl_divergence(wanted, Normal(*decoder(f))).mean()

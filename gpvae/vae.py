@@ -1,0 +1,154 @@
+"""The Gaussian process variational autoencoder over a stream of tasks (paper, sections 2.4 and 5.3, appendix D.2).
+
+Shapes: B series, T times, V variables, L latent dimensions, M inducing variables.
+
+y_t = decoder(f_t) + noise, f a vector of L independent GPs over time for every series. The encoder's (ỹ, ṽ) act as
+observations of f, so q(u) is conjugate: in the site of a series G = Σ a aᵀ/ṽ, h = Σ a ỹ/ṽ, a = L⁻¹ kuf.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from gpytorch.kernels import Kernel
+from torch import Tensor, nn
+from torch.distributions import Categorical, MixtureSameFamily, Normal
+
+from gpvae.backbones import Decoder, Encoder
+from gpvae.inducing import InducingVariables
+from gpvae.linalg import matvec
+from gpvae.objectives import online_elbo
+from gpvae.posteriors import Posterior
+from gpvae.sites import Site
+from gpvae.streaming import Frame, StreamingPosterior
+
+
+@dataclass(frozen=True)
+class View:
+    """Some times, seen from the inducing variables of a task.
+
+    Attributes:
+        frame: The frame.
+        a: Features L⁻¹ kuf, `[L, M, T]`.
+        prior: Prior variances of f, `[L, T]`.
+    """
+
+    frame: Frame
+    a: Tensor
+    prior: Tensor
+
+    @classmethod
+    def of(cls, frame: Frame, times: Tensor) -> "View":
+        """Look at times `[T]`."""
+        return cls(frame, *frame.features(times[:, None]))
+
+
+class GPVAE(nn.Module):
+    """Series with shared networks and kernels, and one streaming posterior for each series and latent dimension.
+
+    Args:
+        encoder: The encoder.
+        decoder: The decoder.
+        kernel: A kernel of batch shape `[L]`, over time.
+        inducing: A family of inducing variables.
+    """
+
+    def __init__(self, encoder: Encoder, decoder: Decoder, kernel: Kernel, inducing: InducingVariables) -> None:
+        super().__init__()
+        self.encoder, self.decoder = encoder, decoder
+        self.kernel = kernel.double()
+        self.stream = StreamingPosterior(inducing)
+
+    def task(self, times: Tensor, series: Tensor | None = None) -> tuple[View, Site]:
+        """Times of the present task, and the past of each series, seen from its inducing variables.
+
+        Args:
+            times: `[T]`.
+            series: Which series; all if not given.
+        """
+        frame, past = self.stream.task(self.kernel, series)
+        return View.of(frame, times), past
+
+    def posterior(self, view: View, past: Site, mean: Tensor, precision: Tensor) -> Posterior:
+        """q(v) of each series and latent dimension, `[B, L]`, given the past and what the encoder says."""
+        return Posterior.from_site(past + pseudo_site(view, mean, precision))
+
+    def bound(self, view: View, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
+        """Σ_t E_q log p(y_t | f_t) - KL(q ‖ p) + E_q[log old site] of each series, `[B]`.
+
+        The -log N(f; ỹ, ṽ) of the paper's objective cancels against the one inside its L_H.
+
+        Args:
+            view: The times of the observations.
+            past: The old sites of these series in the frame of the task, `[B, L]`.
+            y: Observations `[B, T, V]`.
+            mask: Which of them there are.
+            noise: A standard normal draw `[B, L, T]` that makes a sample of f.
+        """
+        q = self.posterior(view, past, *self.encoder(y, mask))
+        return bound(q, past, self.decoder(sample(q, view, noise)), y, mask)
+
+    @torch.no_grad()
+    def consolidate(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
+        """End a task: what its data say, through the encoder as it is now, joins the past.
+
+        Args:
+            times: `[T]`.
+            y: Observations of all series, `[B, T, V]`.
+            mask: Which of them there are.
+        """
+        self.stream.settle(self.kernel)
+        view, past = self.task(times)
+        self.stream.end(view.frame, past + pseudo_site(view, *self.encoder(y, mask)))
+
+    @torch.no_grad()
+    def latent(self, times: Tensor, series: Tensor | None = None) -> Normal:
+        """The posterior marginals of f, `[B, L, T]`, from the tasks learnt so far.
+
+        Args:
+            times: `[T]`.
+            series: Which series; all if not given.
+        """
+        frame, site = self.stream.present(self.kernel)
+        view = View.of(frame, times)
+        q = Posterior.from_site(site if series is None else site[series])
+        mean, var = q.marginals(view.a, view.prior)
+        return Normal(mean, var.sqrt())
+
+    @torch.no_grad()
+    def draws(self, times: Tensor, series: Tensor, num_samples: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation of y for samples of f, `[B, T, V, S]`: their mixture is the prediction.
+
+        Args:
+            times: `[T]`.
+            series: Which series, `[B]`.
+            num_samples: Number of samples.
+            rng: Where they are drawn from.
+        """
+        f = self.latent(times, series)
+        noise = torch.randn(num_samples, *f.mean.shape, dtype=f.mean.dtype, device=f.mean.device, generator=rng)
+        mean, scale = self.decoder(f.mean + f.stddev * noise)
+        return mean.movedim(0, -1), scale.movedim(0, -1)
+
+
+def pseudo_site(view: View, mean: Tensor, precision: Tensor) -> Site:
+    """The site of pseudo-observations `[B, L, T]`: G = Σ a aᵀ/ṽ, h = Σ a ỹ/ṽ."""
+    scaled = view.a * precision[..., None, :]  # [B, L, M, T]
+    return Site(mean.new_zeros(mean.shape[:-1]), matvec(scaled, mean), scaled @ view.a.mT)
+
+
+def sample(q: Posterior, view: View, noise: Tensor) -> Tensor:
+    """A draw of f at each time `[B, L, T]`, from a standard normal draw of that shape."""
+    mean, var = q.marginals(view.a, view.prior)
+    return mean + var.sqrt() * noise
+
+
+def bound(q: Posterior, past: Site, decoded: tuple[Tensor, Tensor], y: Tensor, mask: Tensor) -> Tensor:
+    """The bound of each series, `[B]`, from what the decoder makes of a draw of f."""
+    log_prob = Normal(*decoded).log_prob(torch.where(mask, y, 0.0))
+    expected = torch.where(mask, log_prob, 0.0).double().sum((-2, -1))
+    return expected + online_elbo(q, past, torch.zeros_like(q.mean[..., 0])).sum(-1)
+
+
+def mixture(mean: Tensor, scale: Tensor) -> MixtureSameFamily:
+    """The distribution of y that draws `[..., S]` stand for."""
+    return MixtureSameFamily(Categorical(logits=torch.zeros_like(mean)), Normal(mean, scale))
