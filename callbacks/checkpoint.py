@@ -41,27 +41,33 @@ class TaskCheckpoint(Checkpoint):
         """Save within an epoch."""
         if self.every_n_steps is None or trainer.is_last_batch or (batch_idx + 1) % self.every_n_steps:
             return  # after the last batch comes the evaluation, and then the end of the epoch
+        if trainer.fast_dev_run:  # type: ignore[attr-defined]
+            return
         self._save(trainer, "last.ckpt")
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Save after an epoch, under the name of its task where that is learnt."""
         assert isinstance(pl_module, ContinualModule)
+        if trainer.fast_dev_run:  # type: ignore[attr-defined]
+            return  # leaves nothing behind
         if self.keep_tasks and pl_module.learned == pl_module.begun:
             name = f"task_{int(pl_module.learned):02d}.ckpt"
-            self._save(trainer, name)
+            folder = self._save(trainer, name)
             if trainer.is_global_zero:
-                folder = checkpoint_folder(trainer)
                 shutil.copyfile(folder / name, folder / "last.ckpt.part")
                 os.replace(folder / "last.ckpt.part", folder / "last.ckpt")
         else:
             self._save(trainer, "last.ckpt")
 
-    def _save(self, trainer: Trainer, name: str) -> None:
-        folder = checkpoint_folder(trainer)
+    def _save(self, trainer: Trainer, name: str) -> Path:
+        folder = checkpoint_folder(trainer)  # every process must ask
+        for logger in trainer.loggers:  # what was logged before a checkpoint is not logged again after it
+            logger.save()
         trainer.save_checkpoint(folder / f"{name}.part", weights_only=False)  # with optimiser and loops
         if trainer.is_global_zero:
             os.replace(folder / f"{name}.part", folder / name)
         trainer.strategy.barrier()
+        return folder
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:

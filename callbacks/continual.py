@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from lightning import Callback, LightningModule, Trainer
+from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -34,8 +35,11 @@ class ContinualLearning(Callback):
             )
 
     def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
-        """Refuse to go on with other data; only how many tasks are learnt may change."""
-        check_same_data(checkpoint, _parties(trainer)[1])
+        """Refuse to go on with other data, and make sure that the task of the checkpoint is evaluated."""
+        stream = _parties(trainer)[1]
+        check_same_data(checkpoint, stream)
+        if "loops" in checkpoint:
+            _resume_with_evaluation(checkpoint["loops"]["fit_loop"], stream)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Go on with the random numbers of the run that is resumed."""
@@ -72,6 +76,15 @@ class ContinualLearning(Callback):
         batch_idx: int,
     ) -> None:
         """Consolidate the task after its last batch."""
+        self._consolidate(trainer)
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """The same, for a run resumed between the two."""
+        if trainer.state.fn == TrainerFn.FITTING:
+            self._consolidate(trainer)
+
+    def _consolidate(self, trainer: Trainer) -> None:
+        """End the task of the epoch if its last batch is over, unless it has ended."""
         module, stream = _parties(trainer)
         last_epoch = (trainer.current_epoch + 1) % stream.epochs_per_task == 0
         if trainer.is_last_batch and last_epoch and module.learned < module.begun:
@@ -116,6 +129,19 @@ def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> None:
     """
     saved = checkpoint.get("datamodule_hyper_parameters", {})
     check_same_configuration({**saved, "stop_after": None}, {**stream.hparams, "stop_after": None})
+
+
+def _resume_with_evaluation(loops: dict[str, Any], stream: TaskStream) -> None:
+    """Change the progress in a checkpoint that was saved after the last batch of a task, before its evaluation.
+
+    Lightning would take such an epoch for complete and leave out the evaluation; it goes on with one that has begun.
+    """
+    batches, evaluation = loops["epoch_loop.batch_progress"], loops["epoch_loop.val_loop.batch_progress"]
+    between = batches["is_last_batch"] and batches["total"]["completed"] == batches["total"]["processed"] - 1
+    if between and (loops["epoch_progress"]["current"]["processed"] + 1) % stream.epochs_per_task == 0:
+        for count in ("total", "current"):
+            batches[count]["completed"] = batches[count]["processed"]
+            evaluation[count].update(ready=1, started=1, processed=0, completed=0)
 
 
 def _parties(trainer: Trainer) -> tuple[ContinualModule, TaskStream]:

@@ -63,6 +63,7 @@ METHODS: dict[str, Method] = {
     "OHSVGP": Method("LegS", "LegSPath", inference="free_form"),
     AUTO: Method(AUTO, inference="collapsed"),
     **{name: Method(name) for name in FAMILIES},
+    "FourierFeatures": Method("FourierFeatures", kernel="matern52"),
 }
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from lightning import Trainer
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_only
-from lightning.pytorch.utilities.exceptions import MisconfigurationException
+from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from callbacks import ContinualLearning, PredictionTable, TaskCheckpoint, TaskFigures, TaskProgress, TaskReport
 from callbacks.checkpoint import read_checkpoint
@@ -34,6 +36,7 @@ class StreamCLI(LightningCLI):
     """LightningCLI for modules that learn streams of tasks, any subclass of theirs by its short name."""
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
+        self._words = sys.argv[1:] if args is None else list(args)
         super().__init__(
             ContinualModule,
             TaskStream,
@@ -58,7 +61,7 @@ class StreamCLI(LightningCLI):
             "--name",
             type=str | None,
             default=None,
-            help="Results go to runs/NAME/seed_N; the config file's name if not given.",
+            help="Results go to runs/NAME/seed_N. Not given: the config file's name, and options changed beside it.",
         )
         parser.add_lightning_class_args(TaskReport, "report")
         parser.add_lightning_class_args(TaskFigures, "figures")
@@ -102,9 +105,10 @@ class StreamCLI(LightningCLI):
 
     def before_instantiate_classes(self) -> None:
         """Name the run, in the config that is saved too."""
+        if self.subcommand != "fit":
+            self.save_config_callback = None  # there is no run to save it with
         config = self.config[self.subcommand]
-        files = config["config"] or []
-        config["name"] = config["name"] or (Path(str(files[-1])).stem if files else "unnamed")
+        config["name"] = config["name"] or run_folder.name_of(config["config"] or [], self._words)
 
     def _run_folder(self) -> Path:
         config = self.config[self.subcommand]
@@ -119,8 +123,8 @@ class StreamCLI(LightningCLI):
         path = folder / "checkpoints" / "last.ckpt" if given == "last" else Path(given)
         if not path.is_file():
             raise FileNotFoundError(
-                f"there is no checkpoint {path}: it is written by `fit` with the same config, name and seed; or give the "
-                "path of one as --ckpt_path"
+                f"there is no checkpoint {path}: it is written by `fit` with the same config, name and seed; or give "
+                "the path of one as --ckpt_path"
             )
         checkpoint = read_checkpoint(path)
         self.model.on_load_checkpoint(checkpoint)
@@ -149,6 +153,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             summary.main(words[1:])
         else:
             StreamCLI(argv)
+    except SIGTERMException:
+        sys.exit(128 + signal.SIGTERM)  # else it would pass for success
     except Exception as error:
         causes = (error, error.__cause__)  # the parser wraps what constructors raise
         told = next((cause for cause in causes if cause is not None and _is_for_people(cause)), None)
@@ -158,11 +164,19 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _quieten() -> None:
-    """Leave out what Lightning says of other products, and of code of its own that is getting old."""
+    """Say in plain words what concerns the user, and leave out what Lightning says of other products and old code."""
     speaker = logging.getLogger("lightning.pytorch.utilities.rank_zero")
     speaker.addFilter(lambda record: "Tip" not in record.getMessage())
     for message in (".*LeafSpec.*is deprecated", "Couldn't infer the batch indices"):
         warnings.filterwarnings("ignore", message)
+    others = warnings.formatwarning
+
+    def plain(message: Warning | str, category: type[Warning], *where: Any) -> str:
+        """Our own warnings speak to people, who need no line of code."""
+        ours = category.__module__.split(".")[0] in OURS
+        return f"warning: {message}\n" if ours else others(message, category, *where)
+
+    warnings.formatwarning = plain  # type: ignore[assignment]
 
 
 def _another_lightning() -> Any | None:  # noqa: ANN401

@@ -37,10 +37,12 @@ class HelpfulParser(LightningArgumentParser):
 
     def _suggestion(self, message: str) -> str:
         if key := UNKNOWN_KEY.search(message):
-            keys = [*self._keys(), "class_path", "init_args"]
-            return nearest(key["key"], keys) or nearest(key["key"].split(".")[0], keys)
+            keys = list(self._keys())
+            return nearest(key["key"], keys) or nearest(key["key"].split(".")[0], [*keys, "class_path", "init_args"])
         if name := UNKNOWN_CLASS.search(message):
             return nearest(name["name"], [*_subclasses(ContinualModule), *_subclasses(TaskStream)])
+        if "is abstract" in message:
+            return " (did you mean 'class_path' and 'init_args', for a class and its arguments?)"
         if choice := UNKNOWN_CHOICE.search(message):
             return nearest(choice["value"], re.findall(r"'([^']*)'", choice["choices"]))
         return ""

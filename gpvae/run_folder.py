@@ -1,12 +1,33 @@
 """The folder of a run: one for each experiment and seed."""
 
+import re
 import shutil
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from lightning.pytorch.utilities import rank_zero_info
 
 EARLIER = ".earlier"
+#: Options that change how far a run goes, not what it is.
+NOT_IN_NAME = ("data.stop_after", "data.init_args.stop_after")
+
+
+def name_of(files: Iterable[object], words: Sequence[str]) -> str:
+    """A name for the results of a command: that of its last config file, and what it changes in model and data.
+
+    Args:
+        files: Config files.
+        words: The words of the command, such as `--model.num_inducing 150`.
+    """
+    stems = [Path(str(file)).stem for file in files]
+    parts = [stems[-1] if stems else "unnamed"]
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        option, equals, value = word.partition("=")
+        key = option.removeprefix("--")
+        if option.startswith("--") and re.match(r"(model|data)(\.|$)", key) and key not in NOT_IN_NAME:
+            parts += [*key.split(".")[1:][-1:], value if equals else following]
+    return "_".join(re.sub(r"[^\w.+-]+", "-", part).strip("-") for part in parts)
 
 
 def clear(folder: Path) -> None:

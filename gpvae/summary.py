@@ -29,8 +29,9 @@ class Interval:
     runs: int
 
     def __str__(self) -> str:
-        half_width = "–" if math.isnan(self.low) else f"{(self.high - self.low) / 2:.4f}"
-        return "–" if math.isnan(self.mean) else f"{self.mean:.4f} ± {half_width}"
+        if math.isnan(self.mean):
+            return "–"
+        return f"{self.mean:.4f}" + ("" if math.isnan(self.low) else f" ± {(self.high - self.low) / 2:.4f}")
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,27 @@ def to_table(experiment: Experiment, tasks: bool) -> Table:
     return table
 
 
+def comparison(experiments: Sequence[Experiment]) -> Table:
+    """One row for each experiment: its scores over all tasks at the end of the stream, and its forgetting.
+
+    Args:
+        experiments: The experiments.
+    """
+    metrics = list(dict.fromkeys(metric for experiment in experiments for metric in experiment.metrics))
+    columns = [(metric, SEEN) for metric in metrics] + [(metric, FORGETTING) for metric in metrics[:1]]
+    table = compact_table()
+    for heading in ("experiment", "  runs", "  tasks"):
+        table.add_column(heading, no_wrap=True, justify="left" if heading == "experiment" else "right")
+    for metric, suffix in columns:
+        table.add_column(f"  {metric}" + (" forgetting" if suffix == FORGETTING else ""), justify="right", no_wrap=True)
+    for experiment in experiments:
+        end = experiment.num_tasks
+        cells = [experiment.scores.get((metric + suffix, end, end)) for metric, suffix in columns]
+        shown = ["–" if cell is None else f"  {cell}" for cell in cells]
+        table.add_row(experiment.name, str(len(experiment.runs)), str(end), *shown)
+    return table
+
+
 def write_csv(experiments: Iterable[Experiment], path: Path) -> None:
     """Write all means and intervals, after every task.
 
@@ -186,6 +208,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     except (OSError, ValueError) as error:
         parser.exit(1, f"gpvae summary: {error}\n")
     screen = console()
+    if len(experiments) > 1 and not arguments.tasks:
+        screen.print("Over all tasks, at the end of each stream: mean ± 95 % interval", highlight=False)
+        screen.print(comparison(experiments))
+        return
     for experiment in experiments:
         runs = "1 run" if len(experiment.runs) == 1 else f"{len(experiment.runs)} runs"
         heading = f"{experiment.name}: {runs}, after task {experiment.num_tasks}, mean ± 95 % interval"

@@ -67,7 +67,16 @@ def test_one_run_has_no_interval(runs: Path, capsys: pytest.CaptureFixture[str])
     main([str(runs / "toy" / "seed_0")])
     shown = capsys.readouterr().out
     assert "1 run," in shown
-    assert "1.7500 ± –" in shown
+    assert "1.7500" in shown
+    assert "1.7500 ±" not in shown
+
+
+def test_several_experiments_are_compared_row_by_row(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(runs / "other" / "seed_0", NLPD[0])
+    main([str(runs)])
+    (other,) = (line for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["other"])
+    score, forgetting = NLPD[0, 1].mean(), NLPD[0, 1, 0] - NLPD[0, 0, 0]
+    assert other.split() == ["other", "1", "2", f"{score:.4f}", f"{forgetting:.4f}"]
 
 
 def test_runs_are_found_once_each_and_hidden_ones_not_at_all(runs: Path) -> None:

@@ -1,0 +1,55 @@
+"""One program under three names, and what it hands on to others."""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import refused, run, script
+
+ENTRY_POINTS = "[console_scripts]\nlightning = other_lightning:main\n"
+OTHER = "import sys\n\n\ndef main():\n    print('the other one:', *sys.argv[1:])\n"
+
+
+@pytest.fixture
+def another(tmp_path: Path) -> str:
+    """The folder of another distribution that also has a `lightning`."""
+    folder = tmp_path / "elsewhere"
+    info = folder / "other_lightning-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-lightning\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    (folder / "other_lightning.py").write_text(OTHER)
+    return str(folder)
+
+
+def test_the_same_program_under_each_name(tmp_path: Path) -> None:
+    programs = [[script("gpvae")], [script("lightning")], [sys.executable, "-m", "gpvae"]]
+    with ThreadPoolExecutor() as pool:  # each of them spends seconds on imports
+        said = list(pool.map(lambda program: run(tmp_path, "--help", program=program), programs))
+    assert [result.returncode for result in said] == [0, 0, 0]
+    bodies = {result.stdout.split("\n\n", 1)[1] for result in said}  # all but the name it was called by
+    assert len(bodies) == 1
+    (body,) = bodies
+    for word in ("fit", "validate", "test", "predict", "summary"):
+        assert word in body
+
+
+def test_words_of_another_lightning(tmp_path: Path, another: str) -> None:
+    handed_on = run(tmp_path, "login", "--now", program=[script("lightning")], PYTHONPATH=another)
+    assert (handed_on.returncode, handed_on.stdout) == (0, "the other one: login --now\n")
+    kept = run(tmp_path, "login", "--now", PYTHONPATH=another)
+    assert kept.returncode != 0
+    assert "there is no command 'login'" in kept.stderr
+
+
+def test_unknown_command(tmp_path: Path) -> None:
+    said = refused(tmp_path, "fti", "--model.num_inducing", "3")
+    assert "there is no command 'fti' (did you mean 'fit'?)" in said
+    assert "validate, test, predict, summary" in said
+
+
+def test_no_command(tmp_path: Path) -> None:
+    assert "{fit,validate,test,predict}" in refused(tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,67 @@
+"""The program is killed at some moment, started again, and ends as if nothing had happened."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from tests.cli.cases import CASES
+from tests.cli.program import assert_same, environment, run_here, script, write_config
+from tests.cli.test_resume import RUN, results
+
+COMMAND = ["fit", "-c", "small.yaml", "--checkpoint.every_n_steps", "2"]
+
+
+def kill_after(num_checkpoints: int, folder: Path) -> bool:
+    """Start the program and kill it once it has saved so many times; whether it was still running then."""
+    last = folder / RUN / "checkpoints" / "last.ckpt"
+    process = subprocess.Popen(
+        [script(), *COMMAND],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    seen: set[int] = set()
+    while process.poll() is None and len(seen) < num_checkpoints:
+        if last.exists():
+            seen.add(last.stat().st_mtime_ns)
+        time.sleep(0.0005)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    _, errors = process.communicate()
+    assert process.returncode in (0, -signal.SIGKILL), errors.decode()
+    return process.returncode == -signal.SIGKILL
+
+
+def logged(folder: Path) -> dict[str, set[int]]:
+    """Steps of all scalars; Lightning logs those of training only after the checkpoint of a step, so one may miss."""
+    events = EventAccumulator(str(folder / RUN)).Reload()
+    tags = [tag for tag in events.Tags()["scalars"] if tag != "epoch" and not tag.startswith("train/")]
+    return {tag: {event.step for event in events.Scalars(tag)} for tag in tags}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_killed_and_resumed(case: str, tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    for folder in (whole, killed):
+        folder.mkdir()
+        write_config(folder, **CASES[case])
+    run_here(whole, *COMMAND)
+    num_checkpoints = random.Random(case).randint(2, 5 if case == "closed form" else 30)
+    while not kill_after(num_checkpoints, killed):
+        num_checkpoints = max(1, num_checkpoints // 2)  # it was quicker than we are
+    assert (killed / RUN / "checkpoints" / "last.ckpt").exists()
+    run_here(killed, *COMMAND, "--ckpt_path", "last")
+    (table, last), (again, end) = results(whole), results(killed)
+    assert again == table
+    assert_same(last, end)
+    assert logged(killed) == logged(whole)
+    assert not list((killed / RUN).rglob("*.part"))

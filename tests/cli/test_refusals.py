@@ -1,0 +1,91 @@
+"""What cannot work is refused before training, and the results of an earlier run stay where they are."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import refused, run_here, write_config
+
+FIT = ["fit", "-c", "small.yaml", "--name", "small"]  # else what changes the run would change its folder
+RUN = Path("runs/small/seed_3")
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the results of a run."""
+    folder = tmp_path_factory.mktemp("earlier")
+    write_config(folder)
+    run_here(folder, *FIT)
+    last = folder / RUN / "checkpoints" / "last.ckpt"
+    (folder / "damaged.ckpt").write_bytes(last.read_bytes()[:2000])
+    (folder / "text.ckpt").write_text("no checkpoint")
+    (folder / "data").mkdir()
+    (folder / "data" / "solar.mat").write_text("not the sun")
+    return folder
+
+
+REFUSED = {
+    "more tasks than points": ([*FIT, "--data.num_tasks", "1000"], "Cannot make 1000 tasks of 45 training points"),
+    "no tasks": ([*FIT, "--data.num_tasks", "0"], "num_tasks is 0"),
+    "labels": ([*FIT, "--model.likelihood", "bernoulli", "--model.noise", "null"], "takes labels 0 or 1; got -"),
+    "counts": ([*FIT, "--model.likelihood", "poisson", "--model.noise", "null"], "takes counts 0, 1, 2, ...; got"),
+    "noise of labels": ([*FIT, "--model.likelihood", "bernoulli"], "only a Gaussian likelihood has any"),
+    "no variables": ([*FIT, "--model.num_inducing", "0"], "num_inducing is at least 1, got 0"),
+    "negative": ([*FIT, "--model.lengthscale", "-1"], "lengthscale is above zero, got -1.0"),
+    "learning rate": ([*FIT, "--model.lr", "0"], "lr is above zero, got 0.0"),
+    "power": ([*FIT, "--model.power", "2"], "power lies between 0"),
+    "checkpoints": ([*FIT, "--checkpoint.every_n_steps", "0"], "every_n_steps is at least 1"),
+    "figures": ([*FIT, "--figures.dpi", "0"], "dpi is at least 1"),
+    "no config": (["fit", "-c", "none.yaml"], "File does not exist"),
+    "no data": (["fit", "--model", "StreamingGP"], "required: fit.data"),
+    "no checkpoint": ([*FIT, "--ckpt_path", "none.ckpt"], "there is no checkpoint none.ckpt"),
+    "no last one": ([*FIT, "--name", "new", "--ckpt_path", "last"], "there is no checkpoint runs/new/seed_3"),
+    "damaged": ([*FIT, "--ckpt_path", "damaged.ckpt"], "damaged.ckpt cannot be read as a checkpoint"),
+    "text": ([*FIT, "--ckpt_path", "text.ckpt"], "text.ckpt cannot be read as a checkpoint"),
+    "another model": (
+        [*FIT, "--ckpt_path", "last", "--model.num_inducing", "11"],
+        "another configuration: num_inducing is 10 in the checkpoint and 11 here",
+    ),
+    "other data": (
+        [*FIT, "--ckpt_path", "last", "--data.num_tasks", "4"],
+        "another configuration: num_tasks is 3 in the checkpoint and 4 here",
+    ),
+    "another dataset": (
+        [*FIT, "--ckpt_path", "last", "--data", "Solar"],
+        "class_path is 'datamodules.Toy' in the checkpoint and 'datamodules.Solar' here",
+    ),
+    "test of another model": (
+        ["test", "-c", "small.yaml", "--name", "small", "--ckpt_path", "last", "--model.method", "OVC"],
+        "method is 'OHSGPR' in the checkpoint and 'OVC' here",
+    ),
+    "wrong file": ([*FIT, "--data", "Solar"], "solar.mat is not the file it should be"),
+    "device": ([*FIT, "--trainer.devices", "0"], "not a valid input using cpu accelerator"),
+}
+
+
+@pytest.mark.parametrize(("words", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused(words: list[str], reason: str, earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPVAE_DATA_DIR", str(earlier / "data"))
+    before = contents(earlier)
+    said = refused(earlier, *words)
+    assert reason in said
+    assert "Traceback" not in said
+    assert contents(earlier) == before
+
+
+def test_another_loggers_folder_is_left_alone(earlier: Path) -> None:
+    """Only a folder of our own is moved out of the way; that of another logger may hold many runs."""
+    before = contents(earlier)
+    run_here(earlier, *FIT, "--name", "other", "--trainer.logger", "CSVLogger", "--trainer.logger.save_dir", "runs")
+    after = contents(earlier)
+    assert {path: after[path] for path in before} == before
+
+
+def test_a_trial_leaves_nothing_behind(earlier: Path) -> None:
+    before = contents(earlier)
+    run_here(earlier, *FIT, "--trainer.fast_dev_run", "true")
+    assert contents(earlier) == before

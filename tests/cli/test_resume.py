@@ -1,0 +1,68 @@
+"""A run that is resumed from a checkpoint of any step ends as if it had never been interrupted."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.cli.program import assert_same, run_here, write_config
+
+RUN = Path("runs/small/seed_3")
+FIT = ["fit", "-c", "small.yaml"]
+
+#: Few steps: all of them are resumed from.
+CASES: dict[str, dict[str, Any]] = {
+    "closed form in two epochs": {"data": {"batch_size": 8, "epochs_per_task": 2}},
+    "free form": {
+        "model": {"method": "OSVGP", "hyperparameters": "train_first_task"},
+        "data": {"steps_per_epoch": 3, "batch_size": 5},
+    },
+    "collapsed": {"model": {"method": "OSGPR"}, "data": {"steps_per_epoch": 2}},
+}
+
+
+def results(folder: Path) -> tuple[bytes, dict[str, Any]]:
+    """The table and the last checkpoint of a run."""
+    checkpoint = torch.load(folder / RUN / "checkpoints" / "last.ckpt", weights_only=True)
+    kept = {key: checkpoint[key] for key in ("state_dict", "optimizer_states", "epoch", "global_step")}
+    return (folder / RUN / "task_metrics.csv").read_bytes(), kept
+
+
+def resume(folder: Path, checkpoint: Path, *words: str) -> Path:
+    """Go on from a checkpoint, in a folder of its own that holds what the run had left by then."""
+    elsewhere = folder / f"from_{checkpoint.stem}"
+    elsewhere.mkdir()
+    shutil.copy(folder / "small.yaml", elsewhere)
+    run_here(elsewhere, *FIT, "--ckpt_path", str(checkpoint), *words)
+    return elsewhere
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_from_every_step(case: str, tmp_path: Path) -> None:
+    write_config(tmp_path, **CASES[case])
+    run_here(tmp_path, *FIT, "--trainer.callbacks", "tests.cli.savers.SaveEveryStep")
+    table, last = results(tmp_path)
+    checkpoints = sorted((tmp_path / "steps").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    assert len([path for path in checkpoints if path.stem.startswith("evaluated")]) == 3
+    for checkpoint in checkpoints[:-1]:  # with the last, all is done
+        again, end = results(resume(tmp_path, checkpoint))
+        assert again == table, checkpoint.name
+        assert_same(last, end, checkpoint.name)
+
+
+def test_from_a_users_checkpoint_at_the_last_batch_of_a_task(tmp_path: Path) -> None:
+    """Lightning takes such an epoch for complete, and would leave the evaluation of its task out."""
+    write_config(tmp_path, **CASES["free form"])
+    own = ["--trainer.callbacks", "ModelCheckpoint", "--trainer.callbacks.every_n_train_steps", "3"]
+    own += ["--trainer.callbacks.dirpath", "own", "--trainer.callbacks.save_top_k", "-1"]
+    run_here(tmp_path, *FIT, *own)
+    table, last = results(tmp_path)
+    found = sorted((tmp_path / "own").iterdir())
+    assert len(found) == 3
+    for checkpoint in found:
+        again, end = results(resume(tmp_path, checkpoint))
+        assert again == table, checkpoint.name
+        assert_same(last, end, checkpoint.name)

@@ -1,0 +1,74 @@
+"""Runs of the command line on the files in `configs/`, within the test's own process."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import datamodules
+from datamodules.files import data_dir
+from gpvae import cli
+from gpvae.metrics.task_table import FILE_NAME, TaskTable
+from gpvae.modules import StreamingGP
+
+CONFIGS = Path(__file__).parent.parent.parent / "configs"
+NAMES = sorted(path.stem for path in CONFIGS.glob("*.yaml"))
+#: What the package says of tasks that are small and of variables that are few: expected here.
+EXPECTED_WARNINGS = (
+    "ignore::gpvae.online_gp.ResolutionWarning",
+    "ignore::gpvae.linalg.JitterWarning",
+    "ignore::gpvae.hyperparameters.HyperparameterWarning",
+    "ignore::jsonargparse._deprecated.JsonargparseDeprecationWarning",  # Lightning calls it as it did before
+    "ignore:.*configure_optimizers. returned .None.:UserWarning",  # closed form needs none
+)
+
+
+def expect_warnings(test: Any) -> Any:  # noqa: ANN401
+    """Let a test run configs as they are."""
+    for warning in EXPECTED_WARNINGS:
+        test = pytest.mark.filterwarnings(warning)(test)
+    return test
+
+
+def read(name: str) -> dict[str, Any]:
+    """The content of a config."""
+    return yaml.safe_load((CONFIGS / f"{name}.yaml").read_text())
+
+
+def arguments(name: str, part: str) -> dict[str, Any]:
+    """Arguments of the model or the data of a config."""
+    return read(name)[part].get("init_args", {})
+
+
+class Run:
+    """A finished run of a config.
+
+    Args:
+        folder: Folder of the run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.table = TaskTable.read(folder / FILE_NAME)
+
+    def model(self) -> StreamingGP:
+        """The model as it was after the last task."""
+        return StreamingGP.load_from_checkpoint(self.folder / "checkpoints" / "last.ckpt", weights_only=True)
+
+    def final(self, metric: str) -> float:
+        """The score over all tasks after the last."""
+        return float(self.table.seen(metric)[-1])
+
+
+def run(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, *overrides: str, seed: int = 1) -> Run:
+    """`gpvae fit -c configs/<name>.yaml` in a folder; skips the test where the data are not at hand."""
+    for file in getattr(datamodules, read(name)["data"]["class_path"]).files:
+        if not (data_dir() / file).exists():
+            pytest.skip(f"no {file} in {data_dir()}; tests do not download: set GPVAE_DATA_DIR")
+    command = ["gpvae", "fit", "-c", str(CONFIGS / f"{name}.yaml"), "--seed_everything", str(seed), *overrides]
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", command)
+    cli.main()
+    return Run(folder / "runs" / name / f"seed_{seed}")

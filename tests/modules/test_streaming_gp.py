@@ -1,0 +1,167 @@
+"""The module learns what the library learns from the same data."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from datamodules import Toy, TwoMoons
+from gpvae.catalogue import METHODS
+from gpvae.modules import StreamingGP
+from gpvae.modules.learners import Collapsed, FreeFormLearner, OnePass
+from tests.modules.learning import KERNEL, learn, library, moments
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning"),
+    pytest.mark.filterwarnings("ignore:.*does not have many workers"),
+    pytest.mark.filterwarnings("ignore:.*LeafSpec"),
+]
+SIZE = 9
+#: Fourier features have to know where the stream will end.
+ENDS = {"OVFF": {"start": 0.0, "end": 3.0}}
+
+
+def module(method: str, **options: Any) -> StreamingGP:
+    gaussian = options.get("likelihood", "gaussian") == "gaussian"
+    if method in ENDS:
+        options.setdefault("inducing_options", ENDS[method])
+    fixed: dict[str, Any] = {"hyperparameters": "fixed", **KERNEL, **({"noise": 0.02} if gaussian else {})}
+    return StreamingGP(method, SIZE, **{**fixed, **options})
+
+
+def toy(**options: Any) -> Toy:
+    return Toy("figure_1", num_tasks=2, **options)
+
+
+def moons(**options: Any) -> TwoMoons:
+    return TwoMoons(num_tasks=2, num_points=80, num_test=20, **options)
+
+
+def assert_close(a: Tensor, b: Tensor, tolerance: float = 1e-9) -> None:
+    torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance)
+
+
+CLOSED = [name for name in METHODS if name not in ("OSGPR", "OSVGP", "OVC-optZ", "OHSVGP", "Points", "FourierFeatures")]
+
+
+@pytest.mark.parametrize("batches", [{}, {"batch_size": 5}, {"batch_size": 8, "epochs_per_task": 2}], ids=str)
+@pytest.mark.parametrize("method", CLOSED)
+def test_closed_form(method: str, batches: dict[str, int]) -> None:
+    learner = module(method)
+    assert isinstance(learner.learner, OnePass)
+    data = toy(**batches)
+    learn(learner, data)
+    assert int(learner.learned) == 2
+    expected = library(method, SIZE, data, family_options=ENDS.get(method))
+    assert_close(moments(learner, data), moments(expected, data))
+
+
+@pytest.mark.parametrize("method", ["OSGPR", "OVC-optZ", "Points"])
+def test_trained_points(method: str) -> None:
+    """The library ends on the best iterate: with so small a rate, that is the last, which is where the module ends."""
+    learner, data = module(method, lr=1e-3), toy(steps_per_epoch=6)
+    assert isinstance(learner.learner, Collapsed)
+    learn(learner, data)
+    assert_close(moments(learner, data), moments(library(method, SIZE, data, steps=6, lr=1e-3), data), 1e-7)
+
+
+@pytest.mark.parametrize("method", ["OHSGPR", "OSGPR"])
+def test_trained_hyperparameters(method: str) -> None:
+    learner, data = module(method, lr=1e-3, hyperparameters="train_always"), toy(steps_per_epoch=6)
+    learn(learner, data)
+    expected = library(method, SIZE, data, steps=6, lr=1e-3, train_hyperparameters=True)
+    assert_close(moments(learner, data), moments(expected, data), 1e-7)
+
+
+@pytest.mark.parametrize("method", ["OHSVGP", "OVC", "OVC-per-dim"])
+def test_free_form_of_labels(method: str) -> None:
+    learner, data = module(method, likelihood="bernoulli", input_dim=2, lr=0.01), moons(steps_per_epoch=8)
+    assert isinstance(learner.learner, FreeFormLearner)
+    learn(learner, data)
+    expected = library(method, SIZE, data, "bernoulli", steps=8, lr=0.01)
+    assert_close(moments(learner, data), moments(expected, data), 1e-7)
+
+
+@pytest.mark.parametrize("method", ["OHSGPR", "OVC"])
+def test_natural_gradients_of_labels(method: str) -> None:
+    learner = module(method, likelihood="bernoulli", input_dim=2, inference="collapsed")
+    assert isinstance(learner.learner, Collapsed)
+    data = moons()
+    learn(learner, data)
+    assert_close(moments(learner, data), moments(library(method, SIZE, data, "bernoulli"), data), 1e-7)
+
+
+def test_free_form_of_values_nears_the_closed_form() -> None:
+    best, data = learn(module("OHSGPR"), toy()), toy(steps_per_epoch=200)
+    learner = learn(module("OHSVGP", lr=0.03), data)
+    assert float(learner.gp.bound()) == pytest.approx(float(best.gp.bound()), abs=0.1)
+    x = torch.cat([task.x_test for task in data.tasks])
+    assert (learner.predict(x).mean - best.predict(x).mean).abs().max() < 0.05
+
+
+def test_auto_answers_with_the_better_bound() -> None:
+    learner, data = learn(module("auto"), toy()), toy()
+    data.setup()
+    bounds = [float(stream.site.log_evidence()) for stream in learner.gp.streams]
+    assert len(bounds) == 2
+    assert float(learner.gp.bound()) == pytest.approx(max(bounds), rel=1e-9)
+    for options in ({"inference": "free_form"}, {"hyperparameters": "train_first_task"}, {"likelihood": "bernoulli"}):
+        with pytest.raises(ValueError, match="side by side learn in closed form only"):
+            module("auto", **options)
+
+
+def kernel_values(learner: StreamingGP) -> Tensor:
+    parts = [*learner.gp.kernel.parameters(), *learner.gp.likelihood.parameters()]
+    return torch.cat([part.detach().reshape(-1) for part in parts])
+
+
+@pytest.mark.parametrize(
+    ("mode", "first", "second"),
+    [
+        ("fixed", False, False),
+        ("fit_first_task", True, False),
+        ("train_first_task", True, False),
+        ("train_always", True, True),
+    ],
+)
+def test_when_hyperparameters_change(mode: str, first: bool, second: bool) -> None:
+    data = toy(steps_per_epoch=3)
+    data.setup()
+    learner = module("OSVGP", hyperparameters=mode)
+    values = [kernel_values(learner)]
+    for stop_after in (1, 2):
+        learner = module("OSVGP", hyperparameters=mode)
+        learn(learner, toy(steps_per_epoch=3, stop_after=stop_after))
+        values.append(kernel_values(learner))
+    assert (not torch.equal(values[0], values[1])) == first
+    assert (not torch.equal(values[1], values[2])) == second
+
+
+def test_hyperparameters_are_plain() -> None:
+    """So that checkpoints load with `weights_only`."""
+    learner = module("OHSGPR", inducing_options={"origin": 0.0})
+    flat = [value for value in learner.hparams.values() if not isinstance(value, dict)]
+    flat += learner.hparams["inducing_options"].values()
+    assert all(value is None or type(value) in (bool, int, float, str) for value in flat)
+
+
+@pytest.mark.parametrize("method", ["OHSGPR", "OSGPR", "OHSVGP", "auto", "OVFF", "OVC-per-dim", "LegSPath"])
+def test_moves_whole(method: str) -> None:
+    learner, data = module(method), toy(steps_per_epoch=None)
+    learn(learner, data)
+    moved = learner.to("meta")
+    tensors = [*moved.parameters(), *moved.buffers()]
+    assert {tensor.device.type for tensor in tensors} == {"meta"}
+    held = [value for part in moved.gp.modules() for value in vars(part).values() if isinstance(value, Tensor)]
+    assert not [value for value in held if value.device.type != "meta"]
+
+
+def test_what_cannot_follow_the_kernel_is_refused() -> None:
+    with pytest.raises(ValueError, match="LegSPath cannot follow a kernel that changes after the first task"):
+        module("LegSPath", hyperparameters="train_always")
+
+
+def test_part_of_a_task_is_refused_where_all_is_needed() -> None:
+    with pytest.raises(ValueError, match=r"a step was given 5 of the 22 points .* set batch_size to null"):
+        learn(module("OSGPR"), toy(batch_size=5, num_test=16))

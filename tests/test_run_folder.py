@@ -1,0 +1,39 @@
+"""Where the results of a run go."""
+
+from pathlib import Path
+
+import pytest
+
+from gpvae import run_folder
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ([], "solar"),
+        (["--seed_everything", "3", "--ckpt_path", "last", "--trainer.devices", "2"], "solar"),
+        (["--model.num_inducing", "150"], "solar_num_inducing_150"),
+        (["--model.init_args.num_inducing=150"], "solar_num_inducing_150"),
+        (["--data", "Audio", "--model.method=OVC-optZ"], "solar_Audio_method_OVC-optZ"),
+        (["--model.inducing_options", "{ordering: kernel_max}"], "solar_inducing_options_ordering-kernel_max"),
+        (["--data.stop_after", "2"], "solar"),
+    ],
+)
+def test_a_run_is_named_by_its_config_and_by_what_changes_it(words: list[str], name: str) -> None:
+    assert run_folder.name_of(["configs/base.yaml", "configs/solar.yaml"], words) == name
+
+
+def test_a_name_never_leaves_the_folder() -> None:
+    assert "/" not in run_folder.name_of(["a.yaml"], ["--data.paths", "../../etc/*.nc"])
+
+
+def test_results_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "toy" / "seed_1"
+    for content in ("first", "second"):
+        run_folder.clear(folder)
+        folder.mkdir(parents=True)
+        (folder / "task_metrics.csv").write_text(content)
+    run_folder.clear(folder)
+    kept = sorted(file.read_text() for file in (tmp_path / ".earlier" / "toy").glob("*/task_metrics.csv"))
+    assert kept == ["first", "second"]
+    assert not folder.exists()
