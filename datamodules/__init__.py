@@ -1,6 +1,7 @@
 """Data: public files, how they become tensors, and how tensors become a stream of tasks."""
 
 from datamodules.covid import Covid
+from datamodules.era5 import ERA5
 from datamodules.loader import Batch, TaskLoader
 from datamodules.measured import MeasuredStream
 from datamodules.moons import TwoMoons
@@ -11,6 +12,7 @@ from datamodules.toy import Toy
 from datamodules.uci import Powerplant, Skillcraft
 
 __all__ = [
+    "ERA5",
     "Audio",
     "Batch",
     "Covid",

@@ -1,12 +1,15 @@
 """Batches of a task that is held in memory, in an order that a resumed run repeats exactly."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
+
+BatchT = TypeVar("BatchT")
 
 
 class Batch(NamedTuple):
@@ -23,35 +26,36 @@ class Batch(NamedTuple):
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
 
 
-class TaskLoader:
+class IndexLoader(ABC, Generic[BatchT]):
     """Gives out one task, in batches that are a pure function of seed, epoch, rank and world size.
 
     Without a batch size, every batch is the whole task in its own order, the same on every process. With one, the
-    processes share the points: each takes every `world_size`-th of one common order and cuts its share into
-    batches of nearly equal size. All processes give equally many batches, no point comes twice in a pass, and none
-    is left out. (Where shares differ by a point, batches of one would run out early on some processes; there a batch
+    processes share the items: each takes every `world_size`-th of one common order and cuts its share into
+    batches of nearly equal size. All processes give equally many batches, no item comes twice in a pass, and none
+    is left out. (Where shares differ by an item, batches of one would run out early on some processes; there a batch
     may hold two.)
 
     The order comes from a generator of its own, so that nothing else that draws random numbers disturbs it, and the
     loader can tell and take up again its place within the epoch (Lightning asks for it in checkpoints).
 
     Args:
-        x: Inputs of the task `[N, D]`.
-        y: Targets of the task `[N]`.
-        batch_size: How many points a batch has at most; the whole task if None.
+        num_items: How many items the task has.
+        batch_size: How many items a batch has at most; the whole task if None.
         num_batches: How many batches an epoch has, in as many passes over the task as that takes; one pass if None.
         seed: Together with the epoch and the pass, fixes the order.
         epoch: The epoch the batches are for.
         shuffle: Whether the order is random, and new in every pass. It matters only with a batch size.
         rank: Which of the processes this is, from 0.
-        world_size: How many processes share the points.
-        allow_empty: Whether a process may go without any points: fine for evaluation, a hang in training.
+        world_size: How many processes share the items.
+        allow_empty: Whether a process may go without any items: fine for evaluation, a hang in training.
     """
+
+    items: ClassVar[str] = "items"
+    """What the items are, in the plural."""
 
     def __init__(
         self,
-        x: Tensor,
-        y: Tensor,
+        num_items: int,
         batch_size: int | None = None,
         num_batches: int | None = None,
         seed: int = 0,
@@ -61,27 +65,33 @@ class TaskLoader:
         world_size: int = 1,
         allow_empty: bool = False,
     ) -> None:
-        if len(x) != len(y):
-            raise ValueError(f"x has {len(x)} points and y has {len(y)}: they must have the same number.")
         needed = 1 if batch_size is None else world_size
-        if len(x) < needed and not allow_empty:
+        if num_items < needed and not allow_empty:
             raise ValueError(
-                f"A task of {len(x)} points cannot be shared by {needed} process(es), each of which needs at least "
-                "one: use fewer devices, fewer tasks, or batch_size=None, which gives every process the whole task."
+                f"A task of {num_items} {self.items} cannot be shared by {needed} process(es), each of which needs at "
+                "least one: use fewer devices, fewer tasks, or batch_size=None, which gives every process the whole "
+                "task."
             )
-        self.x, self.y = x, y
-        self.batch_size, self.num_batches = batch_size, num_batches
+        self.num_items, self.batch_size, self.num_batches = num_items, batch_size, num_batches
         self.seed, self.epoch, self.shuffle = seed, epoch, shuffle
         self.rank, self.world_size = rank, world_size
         self._given = 0  # batches given out in this epoch
         self._first = 0  # where the next iteration begins
+
+    @abstractmethod
+    def batch(self, index: Tensor) -> BatchT:
+        """The batch of some items.
+
+        Args:
+            index: Which items of the task `[B]`.
+        """
 
     def __len__(self) -> int:
         """The number of batches of the whole epoch, also when some of them were given out before a resume."""
         per_pass = self._batches_per_pass
         return per_pass if self.num_batches is None or per_pass == 0 else self.num_batches
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[BatchT]:
         # A generator: Lightning makes iterators that it never uses, and those must not take the place to resume at.
         first, self._first = self._first, 0
         parts: tuple[Tensor, ...] = ()
@@ -90,7 +100,7 @@ class TaskLoader:
             if position == 0 or number == first:
                 parts = self._parts(pass_number)
             self._given = number + 1
-            yield self._batch(parts[position])
+            yield self.batch(parts[position])
 
     def state_dict(self) -> dict[str, int]:
         """The place within the epoch: its number and how many of its batches were given out."""
@@ -111,26 +121,68 @@ class TaskLoader:
     @property
     def _batches_per_pass(self) -> int:
         if self.batch_size is None:
-            return min(1, len(self.x))
-        smallest, rest = divmod(len(self.x), self.world_size)
+            return min(1, self.num_items)
+        smallest, rest = divmod(self.num_items, self.world_size)
         largest = smallest + (rest > 0)
-        if smallest == 0:  # one point for each of the first processes
+        if smallest == 0:  # one item for each of the first processes
             return int(self.rank < rest)
         return min(math.ceil(largest / self.batch_size), smallest)
 
     def _parts(self, pass_number: int) -> tuple[Tensor, ...]:
         if self.batch_size is None:
-            return (torch.arange(len(self.x)),)
+            return (torch.arange(self.num_items),)
         order = self._order(pass_number)[self.rank :: self.world_size]
         return order.tensor_split(self._batches_per_pass)
 
     def _order(self, pass_number: int) -> Tensor:
         if not self.shuffle:
-            return torch.arange(len(self.x))
+            return torch.arange(self.num_items)
         (mixed,) = np.random.SeedSequence([self.seed, self.epoch, pass_number]).generate_state(1, np.uint64)
-        return torch.randperm(len(self.x), generator=torch.Generator().manual_seed(int(mixed)))
+        return torch.randperm(self.num_items, generator=torch.Generator().manual_seed(int(mixed)))
 
-    def _batch(self, index: Tensor) -> Batch:
-        if self.batch_size is None:  # nothing to pick: the task itself, not a copy
+
+class TaskLoader(IndexLoader[Batch]):
+    """Gives out the points of one task, as `IndexLoader` says.
+
+    Args:
+        x: Inputs of the task `[N, D]`.
+        y: Targets of the task `[N]`.
+        batch_size: How many points a batch has at most; the whole task if None.
+        num_batches: How many batches an epoch has, in as many passes over the task as that takes; one pass if None.
+        seed: Together with the epoch and the pass, fixes the order.
+        epoch: The epoch the batches are for.
+        shuffle: Whether the order is random, and new in every pass. It matters only with a batch size.
+        rank: Which of the processes this is, from 0.
+        world_size: How many processes share the points.
+        allow_empty: Whether a process may go without any points.
+    """
+
+    items: ClassVar[str] = "points"
+
+    def __init__(
+        self,
+        x: Tensor,
+        y: Tensor,
+        batch_size: int | None = None,
+        num_batches: int | None = None,
+        seed: int = 0,
+        epoch: int = 0,
+        shuffle: bool = False,
+        rank: int = 0,
+        world_size: int = 1,
+        allow_empty: bool = False,
+    ) -> None:
+        if len(x) != len(y):
+            raise ValueError(f"x has {len(x)} points and y has {len(y)}: they must have the same number.")
+        super().__init__(len(x), batch_size, num_batches, seed, epoch, shuffle, rank, world_size, allow_empty)
+        self.x, self.y = x, y
+
+    def batch(self, index: Tensor) -> Batch:
+        """The batch of some points; all of them as they are, not a copy.
+
+        Args:
+            index: Which points `[B]`.
+        """
+        if self.batch_size is None:
             return Batch(self.x, self.y, index)
         return Batch(self.x[index], self.y[index], index)

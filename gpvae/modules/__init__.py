@@ -2,5 +2,6 @@
 
 from gpvae.modules.base import ContinualModule, check_same_configuration
 from gpvae.modules.streaming_gp import StreamingGP
+from gpvae.modules.svgpvae import SVGPVAE
 
-__all__ = ["ContinualModule", "StreamingGP", "check_same_configuration"]
+__all__ = ["SVGPVAE", "ContinualModule", "StreamingGP", "check_same_configuration"]

@@ -1,0 +1,118 @@
+"""ERA5 as a stream of tasks: many locations, many variables, some days at a time."""
+
+from typing import Literal
+
+import numpy as np
+from lightning.pytorch.utilities import rank_zero_info
+
+from datamodules.era5.cds import download, month_requests
+from datamodules.era5.fields import Fields, read_fields
+from datamodules.era5.sample import NOTE, START, sample_files
+from datamodules.era5.series_stream import SeriesStream
+from datamodules.era5.variables import DEFAULT_VARIABLES
+from datamodules.stream import check_least
+
+
+class ERA5(SeriesStream):
+    """Hourly weather at many locations, some days at a time.
+
+    The stream begins at `start` and is cut into tasks of equal length. A share of the hours of each task is held out
+    for test, at all locations alike. Values are transformed and standardised by the training hours of the first task.
+
+    Args:
+        source: Where the data are from: "sample" is synthetic weather over Britain, and needs nothing; "files" are
+            netCDF files of your own; "cds" downloads them from the Copernicus Climate Data Store.
+        paths: Names of files or patterns such as `data/era5_*.nc`, for source "files": netCDF of the old or the new
+            Climate Data Store, or zip archives of it.
+        variables: Names of variables, long as in requests (2m_temperature) or short as in files (t2m). If not given,
+            the usual seventeen, and for source "files" all that change with time.
+        points: How many cells of the grid to take, drawn at random; the whole grid if null.
+        locations: Latitude and longitude of places to take the nearest cells of, instead of `points`.
+        land_only: Whether to take cells on land only; files then need the land-sea mask, lsm.
+        area: North, west, south and east ends of the region to download, in degrees.
+        start: The first hour, such as 2020-01-01 or 2020-01-01T06:00, UTC; the first there is if not given.
+        num_tasks: How many tasks there are.
+        hours_per_task: How long each task is; missing hours count.
+        test_share: Which share of the hours of each task is held out for test.
+        seed: Fixes which cells are taken, which hours are held out, and the order of minibatches.
+        batch_size: Series in a minibatch on each device; all of them at every step if not given.
+        epochs_per_task: Epochs each task is learnt for.
+        stop_after: Learn only the first so many tasks; all if not given.
+    """
+
+    def __init__(
+        self,
+        source: Literal["sample", "files", "cds"] = "sample",
+        paths: list[str] | str | None = None,
+        variables: list[str] | None = None,
+        points: int | None = 32,
+        locations: list[list[float]] | None = None,
+        land_only: bool = False,
+        area: tuple[float, float, float, float] = (61.0, -9.0, 49.5, 2.5),
+        start: str | None = None,
+        num_tasks: int = 10,
+        hours_per_task: int = 186,
+        test_share: float = 0.2,
+        seed: int = 0,
+        batch_size: int | None = None,
+        epochs_per_task: int = 20,
+        stop_after: int | None = None,
+    ) -> None:
+        super().__init__(num_tasks, hours_per_task, test_share, seed, batch_size, epochs_per_task, stop_after)
+        check_least(points=(points, 1))
+        if source not in ("sample", "files", "cds"):
+            raise ValueError(f"source is {source!r}: it must be 'sample', 'files' or 'cds'.")
+        if (source == "files") != (paths is not None):
+            raise ValueError(
+                f"source is {source!r} and paths is {paths!r}: source 'files' needs paths, and no other takes them."
+            )
+        self.source, self.paths, self.wanted, self.area = source, paths, variables, area
+        self.points, self.locations, self.land_only = points, locations, land_only
+        self.start = None if start is None else _parsed(start)
+        if source == "cds" and self.start is None:
+            raise ValueError("source is 'cds' and start is not given: say from when to download, such as 2020-01-01.")
+        if source == "sample" and self.start is not None and self.start < START:
+            raise ValueError(f"start is {start}: the sample begins at {START}.")
+
+    def prepare_data(self) -> None:
+        """Make or download what is not here yet."""
+        self._files()
+
+    def read(self) -> Fields:
+        """Read the chosen variables, hours and cells."""
+        if self.source == "sample":
+            rank_zero_info(f"ERA5 source 'sample': {NOTE}")
+        names = self.wanted
+        if names is None and self.source != "files":
+            names = [variable.name for variable in DEFAULT_VARIABLES]
+        cells = (self.points, self.locations, self.land_only, self.seed)
+        return read_fields(self._files(), names, self.start, self.num_hours, *cells)
+
+    @property
+    def num_hours(self) -> int:
+        """How long the stream is, missing hours included."""
+        return self.num_tasks * self.hours_per_task
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether the data are made up, as results should then say."""
+        return self.source == "sample" or self._ready().fields.note == NOTE
+
+    def _files(self) -> list[str] | str:
+        if self.source == "sample":
+            skipped = 0 if self.start is None else int((self.start - START) / np.timedelta64(1, "h"))
+            return sample_files(skipped + self.num_hours)
+        if self.source == "cds":
+            assert self.start is not None
+            return download(month_requests(self.wanted, self.area, self.start, self.num_hours))
+        assert self.paths is not None
+        return self.paths
+
+
+def _parsed(start: str) -> np.datetime64:
+    try:
+        return np.datetime64(start, "s")
+    except ValueError as error:
+        raise ValueError(
+            f"start is {start!r}: give a date or an hour, such as 2020-01-01 or 2020-01-01T06:00."
+        ) from error

@@ -1,0 +1,104 @@
+"""Where the values of a file are: a grid of latitudes and longitudes, or scattered locations."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The cells of a file, numbered row by row from the north-west; scattered ones as they come.
+
+    Args:
+        dims: `("latitude", "longitude")`, or `("location",)` for scattered points.
+        latitude: Degrees north, along its dimension.
+        longitude: Degrees east from -180 to 180, along its dimension.
+        order: For each dimension, where in the file its entries are: files may go from south to north, or from 0 to
+            360 degrees.
+    """
+
+    dims: tuple[str, ...]
+    latitude: NDArray[np.float64]
+    longitude: NDArray[np.float64]
+    order: tuple[NDArray[np.int64], ...]
+
+    @classmethod
+    def of(cls, data: xr.Dataset, name: str) -> "tuple[Grid, xr.Dataset]":
+        """The grid of a file, and the file with the dimensions of the grid.
+
+        Args:
+            data: The file, with `latitude` and `longitude`.
+            name: What to call it in messages.
+
+        Raises:
+            ValueError: It has no such coordinates, or others than ERA5 has.
+        """
+        missing = [key for key in ("latitude", "longitude") if key not in data.variables]
+        if missing:
+            there = ", ".join(map(str, data.variables))
+            raise ValueError(f"{name} has no {' and no '.join(missing)} among its variables ({there}).")
+        dims = data["latitude"].dims, data["longitude"].dims
+        # Single precision on some disks: 59.9 is then 59.90000153, and equal to no other 59.9.
+        latitude, longitude = (_rounded(data[key].values) for key in ("latitude", "longitude"))
+        longitude = _rounded((longitude + 180.0) % 360.0 - 180.0)
+        data = data.drop_vars(["latitude", "longitude"])
+        if dims == ((), ()):  # one location
+            return cls(("location",), latitude[None], longitude[None], (np.arange(1),)), data.expand_dims("location")
+        if dims[0] == dims[1] and len(dims[0]) == 1:
+            places = (np.arange(len(latitude)),)
+            return cls(("location",), latitude, longitude, places), data.rename({dims[0][0]: "location"})
+        if dims != (("latitude",), ("longitude",)):
+            raise ValueError(
+                f"Latitude and longitude of {name} have dimensions {dims[0]} and {dims[1]}: expected a regular grid, "
+                "as ERA5 has, or a list of locations with one dimension for both."
+            )
+        rows, columns = np.argsort(-latitude, kind="stable"), np.argsort(longitude, kind="stable")
+        return cls(("latitude", "longitude"), latitude[rows], longitude[columns], (rows, columns)), data
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of each dimension."""
+        return (len(self.latitude), len(self.longitude)) if len(self.dims) == 2 else (len(self.latitude),)
+
+    @property
+    def cells(self) -> NDArray[np.float64]:
+        """Latitude and longitude of every cell `[C, 2]`."""
+        if len(self.dims) == 1:
+            return np.stack([self.latitude, self.longitude], axis=-1)
+        return np.stack(np.meshgrid(self.latitude, self.longitude, indexing="ij"), axis=-1).reshape(-1, 2)
+
+    def around(self, cells: NDArray[np.int64] | None) -> tuple[dict[str, slice], tuple[NDArray[np.int64], ...]]:
+        """The smallest stretch of the file that holds some cells, by dimension, and the places of the cells in it.
+
+        Files give one stretch much faster than many cells.
+
+        Args:
+            cells: Numbers of cells `[S]`; the whole grid if None.
+        """
+        if cells is None:
+            return {}, np.ix_(*self.order)
+        numbers = np.unravel_index(cells, self.shape)
+        places = [order[number] for order, number in zip(self.order, numbers, strict=True)]
+        stretch = {dim: slice(p.min(), p.max() + 1) for dim, p in zip(self.dims, places, strict=True)}
+        return stretch, tuple(place - place.min() for place in places)
+
+    def same_as(self, other: "Grid") -> bool:
+        """Whether two grids have the same cells in the same order.
+
+        Args:
+            other: The other one.
+        """
+        return self.dims == other.dims and np.array_equal(self.cells, other.cells)
+
+    def __str__(self) -> str:
+        size = " × ".join(map(str, self.shape))
+        return (
+            f"{size} cells, {self.latitude.min():g} to {self.latitude.max():g} °N, "
+            f"{self.longitude.min():g} to {self.longitude.max():g} °E"
+        )
+
+
+def _rounded(degrees: NDArray[np.floating]) -> NDArray[np.float64]:
+    return np.asarray(degrees, dtype=np.float64).round(5)

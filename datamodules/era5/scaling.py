@@ -1,0 +1,77 @@
+"""Every variable on a scale of mean 0 and variance 1, and back to the units of files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from datamodules.era5.variables import Variable
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The transform of each variable, then a shift and a factor.
+
+    Args:
+        variables: V variables.
+        mean: For each series and variable, what becomes 0 `[S, V]`.
+        deviation: For each variable, what becomes 1 `[V]`.
+    """
+
+    variables: tuple[Variable, ...]
+    mean: Tensor
+    deviation: Tensor
+
+    @classmethod
+    def of(cls, variables: Sequence[Variable], values: Tensor, mask: Tensor) -> "Scaling":
+        """The scaling that gives these values mean 0 and variance 1 in every variable.
+
+        Variables that depend on height have a mean for each series, and one deviation from these means for all. A
+        variable that is constant here, such as sunlight in a polar night, is only shifted.
+
+        Args:
+            variables: V variables.
+            values: In the units of files `[S, T, V]`.
+            mask: Which of them are observed `[S, T, V]`; each variable must be, somewhere.
+        """
+        missing = [v.short_name for v, seen in zip(variables, mask.flatten(0, 1).any(dim=0), strict=True) if not seen]
+        if missing:
+            raise ValueError(
+                f"No value of {', '.join(missing)} is observed in the training hours of the first task, from which the "
+                "scale of every variable is taken: choose another start, other places, or leave them out."
+            )
+        values = _transformed(variables, values.double()).where(mask, 0.0)
+        count = mask.sum(dim=1)
+        pooled = values.sum(dim=(0, 1)) / count.sum(dim=0)
+        own = values.sum(dim=1) / count.clamp(min=1)
+        per_location = torch.tensor([variable.per_location for variable in variables])
+        mean = own.where(per_location & (count > 0), pooled)
+        squares = (values - mean[:, None]).square().where(mask, 0.0)
+        deviation = (squares.sum(dim=(0, 1)) / count.sum(dim=0)).sqrt()
+        constant = deviation <= 1e-6 * pooled.abs().clamp(min=1e-30)  # as constant as single precision can be
+        return cls(tuple(variables), mean, deviation.where(~constant, 1.0))
+
+    def to_model(self, values: Tensor) -> Tensor:
+        """Values to learn from, of all series.
+
+        Args:
+            values: In the units of files `[S, T, V]`; NaN stays NaN.
+        """
+        return (_transformed(self.variables, values.double()) - self.mean[:, None]) / self.deviation
+
+    def to_physical(self, values: Tensor, series: Tensor) -> Tensor:
+        """Values in the units of files, double precision.
+
+        Args:
+            values: On the scale of the model `[..., B, T, V]`: means, samples or quantiles, not deviations.
+            series: Which series these are `[B]`.
+        """
+        mean, deviation = (part.to(values.device) for part in (self.mean[series.cpu()], self.deviation))
+        values = values.double() * deviation + mean[:, None]
+        columns = [v.transform.to_physical(values[..., i]) for i, v in enumerate(self.variables)]
+        return torch.stack(columns, dim=-1)
+
+
+def _transformed(variables: Sequence[Variable], values: Tensor) -> Tensor:
+    return torch.stack([v.transform.to_model(values[..., i]) for i, v in enumerate(variables)], dim=-1)

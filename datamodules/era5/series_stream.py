@@ -1,0 +1,195 @@
+"""Streams of many series over common hours: split into tasks, scaled, and given out in batches of series."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from lightning.pytorch.utilities import rank_zero_info
+from numpy.typing import NDArray
+from torch import Tensor
+
+from datamodules.era5.fields import Fields
+from datamodules.era5.loader import SeriesLoader
+from datamodules.era5.scaling import Scaling
+from datamodules.era5.split import TaskHours, split_hours
+from datamodules.era5.variables import Variable
+from datamodules.stream import TaskStream, check_least
+
+EVALUATION_BATCH = 64  # series
+
+
+class Coordinates(NamedTuple):
+    """Where and when a stream is.
+
+    Args:
+        latitude: Degrees north of each series `[S]`.
+        longitude: Degrees east of each series `[S]`.
+        origin: The time, UTC, from which hours are counted.
+    """
+
+    latitude: NDArray[np.float64]
+    longitude: NDArray[np.float64]
+    origin: np.datetime64
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What `setup` makes."""
+
+    fields: Fields
+    tasks: list[TaskHours]
+    scaling: Scaling
+    times: Tensor
+    y: Tensor
+    mask: Tensor
+
+
+class SeriesStream(TaskStream):
+    """Series of several variables over common hours, cut into tasks of equal length in time.
+
+    A share of the hours of each task is held out for test, in all series alike. Values are transformed and
+    standardised by the training hours of the first task.
+
+    Args:
+        num_tasks: How many tasks there are.
+        hours_per_task: How long each task is; missing hours count.
+        test_share: Which share of the hours of each task is held out for test.
+        seed: Fixes which hours are held out, and the order of minibatches.
+        batch_size: Series in a minibatch on each device; all of them at every step if not given.
+        epochs_per_task: Epochs each task is learnt for.
+        stop_after: Learn only the first so many tasks; all if not given.
+    """
+
+    def __init__(
+        self,
+        num_tasks: int = 10,
+        hours_per_task: int = 186,
+        test_share: float = 0.2,
+        seed: int = 0,
+        batch_size: int | None = None,
+        epochs_per_task: int = 20,
+        stop_after: int | None = None,
+    ) -> None:
+        super().__init__(num_tasks, seed, epochs_per_task, stop_after)
+        check_least(hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1))
+        if not 0 < test_share < 1:
+            raise ValueError(f"test_share is {test_share}: it must be between 0 and 1, such as 0.2.")
+        self.hours_per_task, self.test_share, self.batch_size = hours_per_task, test_share, batch_size
+        self._made: _Made | None = None
+
+    @abstractmethod
+    def read(self) -> Fields:
+        """The values as files have them, from the first hour of the stream to its last."""
+
+    def setup(self, stage: str | None = None) -> None:
+        """Read the values, make the tasks and scale them, once.
+
+        Args:
+            stage: What Lightning is about to do; the data are the same for all of it.
+        """
+        if self._made is not None:
+            return
+        fields = self.read()
+        tasks = split_hours(fields.hours, self.num_tasks, self.hours_per_task, self.test_share, self.seed)
+        values, mask = torch.from_numpy(fields.values), torch.from_numpy(np.isfinite(fields.values))
+        first = torch.from_numpy(tasks[0].train)
+        scaling = Scaling.of(fields.variables, values[:, first], mask[:, first])
+        y = scaling.to_model(values).where(mask, 0.0).float()
+        self._made = _Made(fields, tasks, scaling, torch.from_numpy(fields.hours), y, mask)
+        rank_zero_info(
+            f"{self.num_series} series of {self.num_variables} variables, {len(fields.hours)} of "
+            f"{self.num_tasks * self.hours_per_task} hours from {np.datetime_as_string(fields.origin, unit='m')}, "
+            f"{mask.float().mean():.1%} of the values observed."
+        )
+
+    @property
+    def num_series(self) -> int:
+        """S, the number of locations."""
+        return len(self._ready().y)
+
+    @property
+    def num_variables(self) -> int:
+        """V, the number of variables."""
+        return len(self.variables)
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The variables, in the order of the last dimension of y."""
+        return list(self._ready().fields.variables)
+
+    @property
+    def units(self) -> list[str]:
+        """The units of the variables, as in files and as `to_physical` gives them."""
+        return [variable.units for variable in self.variables]
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Where the series are, and when hour 0 is."""
+        fields = self._ready().fields
+        return Coordinates(fields.latitude, fields.longitude, fields.origin)
+
+    @property
+    def num_batches(self) -> int:
+        """How many batches an epoch has, on one device."""
+        if self._made is None or self.batch_size is None:
+            return 1
+        return -(-self.num_series // self.batch_size)
+
+    def to_physical(self, values: Tensor, series: Tensor) -> Tensor:
+        """Values in the units of files, from the scale of the model; monotone, so quantiles stay quantiles.
+
+        Args:
+            values: On the scale of the model `[..., B, T, V]`: means, samples or quantiles, not deviations.
+            series: Which series these are `[B]`.
+        """
+        return self._ready().scaling.to_physical(values, series)
+
+    def task_data(self, task: int) -> tuple[Tensor, Tensor, Tensor]:
+        """All series at the training hours of a task: times `[T]`, y `[S, T, V]` and mask `[S, T, V]`.
+
+        Args:
+            task: The task, from 0.
+        """
+        return self._at(self._task(task).train)
+
+    def train_loader(self, task: int, epoch: int, rank: int, world_size: int) -> SeriesLoader:
+        """Batches of series at the training hours of a task.
+
+        Args:
+            task: The task, from 0.
+            epoch: The epoch.
+            rank: Which of the processes this is, from 0.
+            world_size: How many processes share the series.
+        """
+        return SeriesLoader(*self.task_data(task), self.batch_size, self.seed, epoch, True, rank, world_size)
+
+    def test_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
+        """Batches of series at the held-out hours of a task.
+
+        Args:
+            task: The task, from 0.
+            rank: Which of the processes this is, from 0.
+            world_size: How many processes share the series.
+        """
+        if self.num_series < world_size:
+            raise ValueError(  # Lightning would skip evaluation there, and hang
+                f"{self.num_series} series cannot be shared by {world_size} processes: fewer devices, or more points."
+            )
+        return SeriesLoader(*self._at(self._task(task).test), EVALUATION_BATCH, rank=rank, world_size=world_size)
+
+    def _ready(self) -> _Made:
+        if self._made is None:
+            raise RuntimeError("The data are not read yet: call setup() first, or let the trainer do it.")
+        return self._made
+
+    def _task(self, task: int) -> TaskHours:
+        tasks = self._ready().tasks
+        if not 0 <= task < len(tasks):
+            raise ValueError(f"There is no task {task}: tasks are numbered from 0 to {len(tasks) - 1}.")
+        return tasks[task]
+
+    def _at(self, places: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
+        made, index = self._ready(), torch.from_numpy(places)
+        return made.times[index], made.y[:, index], made.mask[:, index]
