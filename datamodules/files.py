@@ -1,6 +1,5 @@
 """Public data files: where they live, what they must hash to, and a local copy of each on demand."""
 
-import difflib
 import hashlib
 import os
 from collections.abc import Callable
@@ -11,6 +10,7 @@ import pooch
 import requests
 
 from datamodules import sivep
+from gpvae.checks import nearest
 
 BASE_URL = "https://raw.githubusercontent.com"
 
@@ -105,9 +105,8 @@ def fetch(name: str) -> Path:
         OSError: The file is not there and the folder cannot be written to.
     """
     if name not in FILES:
-        close = difflib.get_close_matches(name, FILES, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"There is no data file {name!r}.{hint} Known files: {', '.join(sorted(FILES))}.")
+        known = ", ".join(sorted(FILES))
+        raise ValueError(f"There is no data file {name!r}{nearest(name, FILES)}. Known files: {known}.")
     file, target = FILES[name], data_dir() / name
     if target.exists():
         _check_hash(target, file.sha256)

@@ -40,6 +40,10 @@ class TaskStream(LightningDataModule, ABC):
         self.allow_zero_length_dataloader_with_multiple_devices = True
         self.save_hyperparameters(logger=False)  # of the subclass too; config.yaml tells them from the module's
 
+    def __str__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.hparams.items() if not name.startswith("_"))
+        return f"{type(self).__name__}({options})"
+
     @abstractmethod
     def task_data(self, task: int) -> tuple[Tensor, ...]:
         """All training data of a task, for `ContinualModule.begin_task`.

@@ -22,6 +22,7 @@ from callbacks import ContinualLearning, PredictionTable, TaskCheckpoint, TaskFi
 from callbacks.checkpoint import read_checkpoint
 from callbacks.continual import check_same_data
 from datamodules import TaskStream
+from datamodules.era5 import SeriesStream
 from gpvae import run_folder, summary
 from gpvae.checks import nearest
 from gpvae.modules import ContinualModule
@@ -68,7 +69,8 @@ class StreamCLI(LightningCLI):
         parser.add_lightning_class_args(TaskCheckpoint, "checkpoint")
         parser.link_arguments("seed_everything", "data.init_args.seed", compute_fn=int)
         parser.link_arguments("seed_everything", "model.init_args.seed", compute_fn=int)
-        parser.link_arguments("data.input_dim", "model.init_args.input_dim", apply_on="instantiate")
+        parser.link_arguments("data", "model.init_args.input_dim", _input_dim, apply_on="instantiate")
+        parser.link_arguments("data", "model.init_args.num_variables", _num_variables, apply_on="instantiate")
 
     def _parse_ckpt_path(self) -> None:
         """Leave the config as it is given: a checkpoint of another config is an error, not a change of config."""
@@ -161,6 +163,20 @@ def main(argv: Sequence[str] | None = None) -> None:
         if os.environ.get("GPVAE_TRACEBACK") or told is None:
             raise
         sys.exit(f"error: {told}")
+
+
+def _input_dim(stream: TaskStream) -> int:
+    """The dimension of inputs; that of time, where a stream is one of series."""
+    return getattr(stream, "input_dim", 1)
+
+
+def _num_variables(stream: TaskStream) -> int:
+    """How many variables a stream of series has, which its files may have to tell; else the one target."""
+    if not isinstance(stream, SeriesStream):
+        return 1
+    stream.prepare_data()
+    stream.setup()
+    return stream.num_variables
 
 
 def _quieten() -> None:

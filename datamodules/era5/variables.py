@@ -1,11 +1,11 @@
 """The variables of ERA5: what they are called where, and how each is transformed before it is learnt."""
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from datamodules.era5.transforms import IDENTITY, Transform
+from gpvae.checks import nearest
 
 StepType = Literal["instant", "accum", "max", "avg"]
 
@@ -134,9 +134,8 @@ def choose(wanted: Iterable[str], available: Iterable[str], changing: Iterable[s
     for name in wanted:
         short_name = LONG_NAMES.get(name, name)
         if short_name not in there:
-            close = difflib.get_close_matches(name, [*there, *(n for n, s in LONG_NAMES.items() if s in there)], n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"The files have no variable {name!r}.{hint} They have: {', '.join(there)}.")
+            hint = nearest(name, [*there, *(n for n, s in LONG_NAMES.items() if s in there)])
+            raise ValueError(f"The files have no variable {name!r}{hint}. They have: {', '.join(there)}.")
         if short_name not in changing:
             raise ValueError(f"{name!r} does not change with time, so there is nothing to learn: leave it out.")
         if short_name in chosen:

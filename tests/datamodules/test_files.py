@@ -113,7 +113,7 @@ def test_folder_that_cannot_be_written(folder: Path) -> None:
 
 
 def test_unknown_name_lists_the_known_ones_and_the_nearest() -> None:
-    with pytest.raises(ValueError, match=r"'solar\.mta'\. Did you mean 'solar\.mat'\?.*powerplant\.txt"):
+    with pytest.raises(ValueError, match=r"'solar\.mta' \(did you mean 'solar\.mat'\?\).*powerplant\.txt"):
         files.fetch("solar.mta")
     with pytest.raises(ValueError, match=r"'qqq'\. Known files"):
         files.fetch("qqq")

@@ -129,8 +129,8 @@ def test_a_variable_without_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
-        (["t2"], r"no variable 't2'. Did you mean 't2m'\? They have: lsm, odd, sp, t2m, tp"),
-        (["2m_temprature"], r"Did you mean '2m_temperature'\?"),
+        (["t2"], r"no variable 't2' \(did you mean 't2m'\?\). They have: lsm, odd, sp, t2m, tp"),
+        (["2m_temprature"], r"did you mean '2m_temperature'\?"),
         (["sea_surface_temperature"], "no variable 'sea_surface_temperature'"),
         (["lsm"], "'lsm' does not change with time"),
         (["odd"], "'odd' does not change with time"),
