@@ -6,8 +6,6 @@ y_t = decoder(f_t) + noise, f a vector of L independent GPs over time for every 
 observations of f, so q(u) is conjugate: in the site of a series G = Σ a aᵀ/ṽ, h = Σ a ỹ/ṽ, a = L⁻¹ kuf.
 """
 
-from dataclasses import dataclass
-
 import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor, nn
@@ -15,31 +13,11 @@ from torch.distributions import Categorical, MixtureSameFamily, Normal
 
 from gpvae.backbones import Decoder, Encoder
 from gpvae.inducing import InducingVariables
-from gpvae.linalg import matvec
 from gpvae.objectives import online_elbo
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
-from gpvae.streaming import Frame, StreamingPosterior
-
-
-@dataclass(frozen=True)
-class View:
-    """Some times, seen from the inducing variables of a task.
-
-    Attributes:
-        frame: The frame.
-        a: Features L⁻¹ kuf, `[L, M, T]`.
-        prior: Prior variances of f, `[L, T]`.
-    """
-
-    frame: Frame
-    a: Tensor
-    prior: Tensor
-
-    @classmethod
-    def of(cls, frame: Frame, times: Tensor) -> "View":
-        """Look at times `[T]`."""
-        return cls(frame, *frame.features(times[:, None]))
+from gpvae.streaming import StreamingPosterior
+from gpvae.view import View
 
 
 class GPVAE(nn.Module):
@@ -111,7 +89,7 @@ class GPVAE(nn.Module):
         frame, site = self.stream.present(self.kernel)
         view = View.of(frame, times)
         q = Posterior.from_site(site if series is None else site[series])
-        mean, var = q.marginals(view.a, view.prior)
+        mean, var = view.marginals(q)
         return Normal(mean, var.sqrt())
 
     @torch.no_grad()
@@ -132,13 +110,13 @@ class GPVAE(nn.Module):
 
 def pseudo_site(view: View, mean: Tensor, precision: Tensor) -> Site:
     """The site of pseudo-observations `[B, L, T]`: G = Σ a aᵀ/ṽ, h = Σ a ỹ/ṽ."""
-    scaled = view.a * precision[..., None, :]  # [B, L, M, T]
-    return Site(mean.new_zeros(mean.shape[:-1]), matvec(scaled, mean), scaled @ view.a.mT)
+    h = view.weighted_sum(precision * mean)
+    return Site(mean.new_zeros(mean.shape[:-1]), h, view.weighted_outer_sum(precision))
 
 
 def sample(q: Posterior, view: View, noise: Tensor) -> Tensor:
     """A draw of f at each time `[B, L, T]`, from a standard normal draw of that shape."""
-    mean, var = q.marginals(view.a, view.prior)
+    mean, var = view.marginals(q)
     return mean + var.sqrt() * noise
 
 

@@ -34,7 +34,10 @@ def check_shapes(predictive: Distribution, target: Tensor) -> None:
 class PointwiseMean(Metric):
     """Mean over all points, on all processes, of a score that each point has by itself.
 
+    Points may fall into groups, such as variables: then each group has a mean of its own besides.
+
     Args:
+        num_groups: How many groups there are.
         kwargs: Handed on to `torchmetrics.Metric`.
     """
 
@@ -44,29 +47,45 @@ class PointwiseMean(Metric):
     total: Tensor
     count: Tensor
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, num_groups: int = 1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.add_state("total", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
-        self.add_state("count", torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("total", torch.zeros(num_groups, dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("count", torch.zeros(num_groups, dtype=torch.int64), dist_reduce_fx="sum")
 
     @abstractmethod
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:
         """The score of each point, in the shape of the targets."""
 
-    def update(self, predictive: Distribution, target: Tensor) -> None:
+    def finish(self, mean: Tensor) -> Tensor:
+        """The value of the metric for a mean score."""
+        return mean
+
+    def update(self, predictive: Distribution, target: Tensor, group: Tensor | None = None) -> None:
         """Take in test points.
 
         Args:
             predictive: Predictive distribution of each target.
             target: Targets, of the same shape.
+            group: Which group each target is of, from 0, of the same shape; all of the first if not given.
         """
         check_shapes(predictive, target)
-        self.total = self.total + self.score(predictive, target).sum(dtype=torch.float64)
-        self.count = self.count + target.numel()
+        score = self.score(predictive, target).double()
+        if group is None:
+            self.total, self.count = self.total.clone(), self.count.clone()
+            self.total[0] += score.sum()
+            self.count[0] += target.numel()
+        else:
+            group = group.flatten()
+            self.total = self.total.index_add(0, group, score.flatten())
+            self.count = self.count.index_add(0, group, torch.ones_like(group))
 
     def compute(self) -> Tensor:
-        """The mean over all points so far; NaN without any."""
-        return self.total / self.count
+        """The value over all points so far; NaN without any."""
+        return self.finish(self.total.sum() / self.count.sum())
+
+    def by_group(self) -> Tensor:
+        """The value over the points of each group, `[num_groups]`, on this process unless synced; NaN without any."""
+        return self.finish(self.total / self.count)
 
 
 class NLPD(PointwiseMean):
@@ -76,6 +95,7 @@ class NLPD(PointwiseMean):
     density's mean over the samples, which is what belongs here.
 
     Args:
+        num_groups: How many groups points may fall into.
         kwargs: Handed on to `torchmetrics.Metric`.
 
     Example:
@@ -98,6 +118,7 @@ class RMSE(PointwiseMean):
     """Root mean squared error of the predictive mean, √(1/N Σ (y_i - ŷ_i)²).
 
     Args:
+        num_groups: How many groups points may fall into.
         kwargs: Handed on to `torchmetrics.Metric`.
 
     Example:
@@ -115,15 +136,16 @@ class RMSE(PointwiseMean):
         """(y - E y)²."""
         return (target - predictive.mean).double().square()
 
-    def compute(self) -> Tensor:
-        """The root of the mean over all points so far; NaN without any."""
-        return super().compute().sqrt()
+    def finish(self, mean: Tensor) -> Tensor:
+        """The root of the mean."""
+        return mean.sqrt()
 
 
 class Accuracy(PointwiseMean):
     """Share of binary labels that are on the predicted side of probability one half.
 
     Args:
+        num_groups: How many groups points may fall into.
         kwargs: Handed on to `torchmetrics.Metric`.
 
     Example:

@@ -1,7 +1,8 @@
 """Scores of every task seen so far, and of all of them together."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 from torchmetrics import Metric
 
+from gpvae.metrics.pointwise import PointwiseMean
 from gpvae.metrics.registry import find_metric
 
 
@@ -43,6 +45,7 @@ class TaskScores(nn.Module):
 
     Args:
         names: Short names of the metrics, see `METRICS`.
+        num_groups: How many groups points fall into, such as variables, that are scored one by one too.
 
     Example:
         >>> import torch
@@ -58,16 +61,20 @@ class TaskScores(nn.Module):
         rmse/seen 1.73
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], num_groups: int = 1) -> None:
         super().__init__()
         if not names:
             raise ValueError("no metric to score tasks by; name one or more")
-        self.names = list(dict.fromkeys(names))
+        self.names, self.num_groups = list(dict.fromkeys(names)), num_groups
         self.seen = self._metrics()  # the tasks' own points are added up in it, once they are all in
         self.tasks = nn.ModuleList()
 
     def _metrics(self) -> nn.ModuleDict:
-        return nn.ModuleDict({"points": Points(), **{name: find_metric(name)() for name in self.names}})
+        return nn.ModuleDict({"points": Points(), **{name: self._metric(name) for name in self.names}})
+
+    def _metric(self, name: str) -> Metric:
+        kind = find_metric(name)
+        return kind(num_groups=self.num_groups) if issubclass(kind, PointwiseMean) else kind()
 
     def reset(self, num_tasks: int) -> None:
         """Forget all points and make room for so many tasks; on every process alike.
@@ -83,18 +90,20 @@ class TaskScores(nn.Module):
             if isinstance(metric, Metric):
                 metric.reset()
 
-    def update(self, task: int, predictive: Distribution, target: Tensor) -> None:
+    def update(self, task: int, predictive: Distribution, target: Tensor, group: Tensor | None = None) -> None:
         """Take in test points of one task.
 
         Args:
             task: Index of the task, from 0.
             predictive: Predictive distribution of each target.
             target: Targets, of the same shape.
+            group: Which group each target is of, from 0, of the same shape.
         """
         if not 0 <= task < len(self.tasks):
             raise IndexError(f"no task of index {task}: there is room for {len(self.tasks)}; call reset(num_tasks)")
         for metric in cast(nn.ModuleDict, self.tasks[task]).values():
-            cast(Metric, metric).update(predictive, target)
+            groups = (group,) if isinstance(metric, PointwiseMean) else ()
+            cast(Metric, metric).update(predictive, target, *groups)
 
     def compute(self) -> dict[str, Tensor]:
         """Scores over the points of all processes, for every process; each of them must call this.
@@ -102,17 +111,46 @@ class TaskScores(nn.Module):
         Returns:
             `nlpd/task_01`, `nlpd/task_02`, ..., `nlpd/seen`, then the next metric. Tasks without points are left out.
         """
+        with self._parts() as parts:
+            values = {
+                part: {name: cast(Metric, metric).compute() for name, metric in metrics.items()}
+                for part, metrics in parts.items()
+            }
+        scored = {part: scores for part, scores in values.items() if scores["points"] > 0}
+        return {f"{name}/{part}": scores[name] for name in self.names for part, scores in scored.items()}
+
+    def by_group(self, groups: Sequence[str]) -> dict[str, Tensor]:
+        """Scores of each group over the points of all processes, of metrics that are means over points.
+
+        Each process must call this.
+
+        Args:
+            groups: Names of the groups.
+
+        Returns:
+            `nlpd:first/task_01`, ..., `nlpd:first/seen`, then the next group. What has no points is left out.
+        """
+        found: dict[str, Tensor] = {}
+        with self._parts() as parts:
+            for name in self.names:
+                for part, metrics in parts.items():
+                    metric = metrics[name]
+                    if isinstance(metric, PointwiseMean):
+                        with metric.sync_context():
+                            scores, counts = metric.by_group(), metric.count.tolist()
+                        scored = zip(groups, scores, counts, strict=True)
+                        found |= {f"{name}:{group}/{part}": score for group, score, count in scored if count}
+        return found
+
+    @contextmanager
+    def _parts(self) -> Iterator[dict[str, nn.ModuleDict]]:
+        """The metrics of each task, and those over the points of all tasks."""
         for name, pooled in self.seen.items():
             cast(Metric, pooled).reset()
             for metrics in self.tasks:
                 cast(Metric, pooled).merge_state(cast(Metric, cast(nn.ModuleDict, metrics)[name]))
-        sets = {f"task_{i:02d}": metrics for i, metrics in enumerate(self.tasks, start=1)} | {"seen": self.seen}
-        values: dict[str, dict[str, Tensor]] = {}
+        tasks = {f"task_{i:02d}": cast(nn.ModuleDict, metrics) for i, metrics in enumerate(self.tasks, start=1)}
         with warnings.catch_warnings():
             # A process may have no points of a task that another has points of, and must still join in.
             warnings.filterwarnings("ignore", "The ``compute`` method of metric", UserWarning)
-            for part, metrics in sets.items():
-                modules = cast(nn.ModuleDict, metrics).items()
-                values[part] = {name: cast(Metric, metric).compute() for name, metric in modules}
-        scored = {part: scores for part, scores in values.items() if scores["points"] > 0}
-        return {f"{name}/{part}": scores[name] for name in self.names for part, scores in scored.items()}
+            yield tasks | {"seen": self.seen}

@@ -1,6 +1,6 @@
 """The continual GP-VAE as a LightningModule."""
 
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import torch
 from gpytorch.kernels import MaternKernel, RBFKernel
@@ -14,7 +14,9 @@ from gpvae.catalogue import SMOOTHNESS, KernelName, Scalar, build_families, find
 from gpvae.inference import only_training
 from gpvae.modules.base import ContinualModule
 from gpvae.replay import Replay
-from gpvae.vae import GPVAE, View, bound, mixture, sample
+from gpvae.sites import Site
+from gpvae.vae import GPVAE, bound, mixture, sample
+from gpvae.view import View
 
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
@@ -161,7 +163,7 @@ class SVGPVAE(ContinualModule):
             )
         return loss + 0.0 * sum(p.sum() for p in frozen)
 
-    def _task(self, times: Tensor, series: Tensor) -> tuple[View, Any]:
+    def _task(self, times: Tensor, series: Tensor) -> tuple[View, Site]:
         if self._fixed is None:
             return self.vae.task(times, series)
         view, past = self._fixed

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import MultivariateNormal, Normal
 
+from gpvae import view
 from gpvae.backbones import Decoder, Encoder
 from gpvae.inducing import CosS, LegS, PerDimPoints, PivotedPoints, Points
 from gpvae.kernels import covariance
@@ -20,7 +21,7 @@ class ReadsOff(nn.Module):
     """An encoder whose pseudo-observations are the observations."""
 
     def forward(self, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        return y.mT.double(), mask.mT / NOISE**2
+        return y.mT.double(), mask.mT.double() / NOISE**2
 
 
 class Shows(nn.Module):
@@ -42,9 +43,9 @@ def linear_gaussian(inducing: object, latent_dim: int) -> GPVAE:
 
 def exact_expectation(vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
     """The bound with E log p(y | f) exact: two points, one deviation to either side, integrate parabolas."""
-    view, past = vae.task(times)
-    ones = torch.ones(len(y), *view.prior.shape, dtype=torch.float64)
-    return 0.5 * (vae.bound(view, past, y, mask, ones) + vae.bound(view, past, y, mask, -ones))
+    seen, past = vae.task(times)
+    ones = torch.ones(len(y), *seen.prior.shape, dtype=torch.float64)
+    return 0.5 * (vae.bound(seen, past, y, mask, ones) + vae.bound(seen, past, y, mask, -ones))
 
 
 def log_evidence(kernel: gpytorch.kernels.Kernel, times: Tensor, y: Tensor) -> Tensor:
@@ -98,10 +99,10 @@ def test_it_is_the_long_form_of_the_paper(inducing: object) -> None:
     y, mask = torch.randn(2, 20, 4), torch.rand(2, 20, 4) > 0.2
     vae = GPVAE(Encoder(4, 3, 16), Decoder(3, 4, 16), latent_kernel(3), inducing)
     vae.stream.begin(vae.kernel, times[:, None])
-    view, past = vae.task(times)
+    seen, past = vae.task(times)
     noise = torch.randn(2, 3, 20, dtype=torch.float64)
     with torch.no_grad():
-        value = vae.bound(view, past, y, mask, noise)
+        value = vae.bound(seen, past, y, mask, noise)
         expected = torch.stack([long_form(vae, times, y[b], mask[b], noise[b]) for b in range(2)])
     torch.testing.assert_close(value, expected, rtol=1e-6, atol=1e-6)
 
@@ -142,9 +143,21 @@ def test_what_is_masked_changes_nothing() -> None:
     other = torch.where(mask, y, torch.full_like(y, torch.nan))
     vae = GPVAE(Encoder(3, 2, 8), Decoder(2, 3, 8), latent_kernel(2), LegS(5))
     vae.stream.begin(vae.kernel, times[:, None])
-    view, past = vae.task(times)
+    seen, past = vae.task(times)
     noise = torch.randn(2, 2, 10, dtype=torch.float64)
-    values = [vae.bound(view, past, seen, mask, noise) for seen in (y, other)]
+    values = [vae.bound(seen, past, given, mask, noise) for given in (y, other)]
     assert torch.equal(*values)
     gradients = [torch.autograd.grad(v.sum(), list(vae.encoder.parameters())) for v in values]
     assert all(torch.equal(a, b) and bool(a.isfinite().all()) for a, b in zip(*gradients, strict=True))
+
+
+def test_sums_over_pairs_are_the_sums_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    times = torch.linspace(0, 9, 14, dtype=torch.float64)
+    y, mask = torch.randn(3, 14, 4), torch.ones(3, 14, 4, dtype=torch.bool)
+    vae = GPVAE(Encoder(4, 2, 8), Decoder(2, 4, 8), latent_kernel(2), LegS(6))
+    vae.stream.begin(vae.kernel, times[:, None])
+    noise = torch.randn(3, 2, 14, dtype=torch.float64)
+    by_pairs = vae.bound(*vae.task(times), y, mask, noise)
+    monkeypatch.setattr(view, "MOST_PAIRS", 0)
+    torch.testing.assert_close(vae.bound(*vae.task(times), y, mask, noise), by_pairs, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,87 @@
+"""Times, seen from the inducing variables: the sums over them that many series have in common.
+
+All series share the times, so what a site needs, Σ_t w_t a_t a_tᵀ with a weight for each series, is a product of the
+weights with the pairs a_ti a_tj, i <= j, which are computed once. So is the variance a_tᵀ S a_t.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from gpvae.posteriors import Posterior
+from gpvae.sites import residual_variance
+from gpvae.streaming import Frame
+
+#: Up to so many numbers the pairs are kept; beyond, sums are formed anew for every series.
+MOST_PAIRS = 2**27
+
+
+@dataclass(frozen=True)
+class View:
+    """Some times, seen from the inducing variables of a task.
+
+    Attributes:
+        frame: The frame.
+        a: Features L⁻¹ kuf, `[L, M, T]`.
+        prior: Prior variances of f, `[L, T]`.
+    """
+
+    frame: Frame
+    a: Tensor
+    prior: Tensor
+
+    @classmethod
+    def of(cls, frame: Frame, times: Tensor) -> "View":
+        """Look at times `[T]`."""
+        return cls(frame, *frame.features(times[:, None]))
+
+    def weighted_sum(self, weights: Tensor) -> Tensor:
+        """Σ_t w_t a_t, `[B, L, M]`, for weights `[B, L, T]`."""
+        return (weights.transpose(0, 1) @ self.a.mT).transpose(0, 1)
+
+    def weighted_outer_sum(self, weights: Tensor) -> Tensor:
+        """Σ_t w_t a_t a_tᵀ, `[B, L, M, M]`, for weights `[B, L, T]`."""
+        if self._pairs is None:
+            return (self.a * weights[..., None, :]) @ self.a.mT
+        sums = weights.transpose(0, 1) @ self._pairs.mT  # [L, B, P]
+        return sums[..., self._place].transpose(0, 1)
+
+    def marginals(self, q: Posterior) -> tuple[Tensor, Tensor]:
+        """Mean and variance of f at each time, `[B, L, T]`: aᵀ mean, and kff - |a|² + aᵀ S a."""
+        if self._pairs is None or q.mean.ndim != 3:
+            return q.marginals(self.a, self.prior)
+        S = q.root @ q.root.mT
+        i, j = self._upper
+        both = S[..., i, j] * torch.where(i == j, 1.0, 2.0)  # [B, L, P]
+        spread = (both.transpose(0, 1) @ self._pairs).transpose(0, 1)
+        return (q.mean.transpose(0, 1) @ self.a).transpose(0, 1), self._residual + spread
+
+    @cached_property
+    def _residual(self) -> Tensor:
+        return residual_variance(self.a, self.prior)
+
+    @cached_property
+    def _upper(self) -> tuple[Tensor, Tensor]:
+        """Indices of the pairs i <= j."""
+        size = self.a.shape[-2]
+        i, j = torch.triu_indices(size, size, device=self.a.device)
+        return i, j
+
+    @cached_property
+    def _place(self) -> Tensor:
+        """Which pair belongs at each place of a symmetric matrix, `[M, M]`."""
+        i, j = self._upper
+        place = torch.empty(self.a.shape[-2], self.a.shape[-2], dtype=torch.int64, device=self.a.device)
+        place[i, j] = place[j, i] = torch.arange(len(i), device=self.a.device)
+        return place
+
+    @cached_property
+    def _pairs(self) -> Tensor | None:
+        """a_ti a_tj, `[L, P, T]`, unless they are too many."""
+        latent, size, times = self.a.shape
+        if latent * size * (size + 1) // 2 * times > MOST_PAIRS:
+            return None
+        i, j = self._upper
+        return self.a[..., i, :] * self.a[..., j, :]
