@@ -3,8 +3,17 @@
 from callbacks.checkpoint import TaskCheckpoint
 from callbacks.continual import ContinualLearning
 from callbacks.figures import TaskFigures
+from callbacks.netcdf import NetCDFPredictions
 from callbacks.predictions import PredictionTable
 from callbacks.progress import TaskProgress
 from callbacks.report import TaskReport
 
-__all__ = ["ContinualLearning", "PredictionTable", "TaskCheckpoint", "TaskFigures", "TaskProgress", "TaskReport"]
+__all__ = [
+    "ContinualLearning",
+    "NetCDFPredictions",
+    "PredictionTable",
+    "TaskCheckpoint",
+    "TaskFigures",
+    "TaskProgress",
+    "TaskReport",
+]

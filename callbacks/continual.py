@@ -121,14 +121,15 @@ class ContinualLearning(Callback):
 
 
 def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> None:
-    """Raise unless a checkpoint is of the same stream; only how many of its tasks are learnt may differ.
+    """Raise unless a checkpoint is of the same stream; how many tasks are learnt, and when predicted, may differ.
 
     Args:
         checkpoint: The checkpoint.
         stream: The stream now.
     """
     saved = checkpoint.get("datamodule_hyper_parameters", {})
-    check_same_configuration({**saved, "stop_after": None}, {**stream.hparams, "stop_after": None})
+    free = dict.fromkeys(("stop_after", "predict_every"))
+    check_same_configuration({**saved, **free}, {**stream.hparams, **free})
 
 
 def _resume_with_evaluation(loops: dict[str, Any], stream: TaskStream) -> None:

@@ -2,17 +2,19 @@
 
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.trainer.states import TrainerFn
+from torch import Tensor
 
 from gpvae.metrics.printing import console, end_table, fits, task_table
 from gpvae.metrics.task_table import COLUMNS, FILE_NAME, TaskTable
 
-_KEY = re.compile(r"(?P<metric>\w+)/(?:task_(?P<task>\d+)|seen)")
+_KEY = re.compile(r"(?P<metric>\w+)(?::(?P<variable>.+))?/(?:task_(?P<task>\d+)|seen)")
 
 
 class TaskReport(Callback):
@@ -23,7 +25,8 @@ class TaskReport(Callback):
     (a module tells them by its buffer `begun`) are no scores after a task, and are not kept.
 
     `task_metrics.csv`, in the log directory, has the columns after_task, task, metric, value. Rows of a metric such
-    as `nlpd_seen` are over the points of all tasks seen; their task repeats after_task.
+    as `nlpd_seen` are over the points of all tasks seen; their task repeats after_task. Where the module has scores of
+    each variable, in `scores_by_variable`, they are rows of metrics such as `nlpd:t2m` and `nlpd_seen:t2m`.
 
     Args:
         print_table: Whether to print scores when the fit ends.
@@ -39,13 +42,19 @@ class TaskReport(Callback):
         """Names of the metrics that there are scores of, NLPD first."""
         return self.table.metrics
 
-    def matrix(self, metric: str) -> np.ndarray:
+    @property
+    def variables(self) -> list[str]:
+        """Names of the variables that there are scores of, one by one."""
+        return self.table.variables
+
+    def matrix(self, metric: str, variable: str = "") -> np.ndarray:
         """Scores `[after_task, task]`, both from 0; NaN above the diagonal.
 
         Args:
             metric: One of `metrics`.
+            variable: One of `variables`; over all of them together if not given.
         """
-        return self.table.matrix(metric)
+        return self.table.matrix(metric, variable)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Take in the scores after a task, and write and log them."""
@@ -56,7 +65,7 @@ class TaskReport(Callback):
         after_task = int(learned)
         if after_task == 0 or int(begun) != after_task:
             return
-        self._take_in(trainer, after_task)
+        self._take_in({**trainer.callback_metrics, **getattr(pl_module, "scores_by_variable", {})}, after_task)
         log_dir = trainer.log_dir  # every process must ask
         if not trainer.is_global_zero:
             return
@@ -71,16 +80,17 @@ class TaskReport(Callback):
             for logger in trainer.loggers:
                 logger.log_metrics(changes, step=after_task)
 
-    def _take_in(self, trainer: Trainer, after_task: int) -> None:
+    def _take_in(self, scores: Mapping[str, Tensor], after_task: int) -> None:
         self.table.drop_after(after_task)
-        for key, value in trainer.callback_metrics.items():
+        for key, value in scores.items():
             match = _KEY.fullmatch(key)
             if match is None:
                 continue
+            metric, variable = match["metric"], match["variable"] or ""
             if match["task"] is None:
-                self.table.set_seen(after_task, match["metric"], float(value))
+                self.table.set_seen(after_task, metric, float(value), variable)
             elif 1 <= int(match["task"]) <= after_task:
-                self.table.set(after_task, int(match["task"]), match["metric"], float(value))
+                self.table.set(after_task, int(match["task"]), metric, float(value), variable)
 
     def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Print what came of it."""

@@ -18,7 +18,15 @@ from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_only
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
-from callbacks import ContinualLearning, PredictionTable, TaskCheckpoint, TaskFigures, TaskProgress, TaskReport
+from callbacks import (
+    ContinualLearning,
+    NetCDFPredictions,
+    PredictionTable,
+    TaskCheckpoint,
+    TaskFigures,
+    TaskProgress,
+    TaskReport,
+)
 from callbacks.checkpoint import read_checkpoint
 from callbacks.continual import check_same_data
 from datamodules import TaskStream
@@ -89,7 +97,9 @@ class StreamCLI(LightningCLI):
             )
         trainer = super().instantiate_trainer(**kwargs)
         if self.subcommand == "predict":
-            trainer.callbacks.append(PredictionTable(str(folder)))  # type: ignore[attr-defined]
+            writer = NetCDFPredictions if isinstance(self.datamodule, SeriesStream) else PredictionTable
+            trainer.callbacks.append(writer(str(folder)))  # type: ignore[attr-defined]
+            self.config_init["predict"]["return_predictions"] = False  # nobody is here to take them
         return trainer
 
     @rank_zero_only

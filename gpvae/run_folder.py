@@ -9,8 +9,8 @@ from pathlib import Path
 from lightning.pytorch.utilities import rank_zero_info
 
 EARLIER = ".earlier"
-#: Options that change how far a run goes, not what it is.
-NOT_IN_NAME = ("data.stop_after", "data.init_args.stop_after")
+#: Options that change how far a run goes or what is asked of it, not what it is.
+NOT_IN_NAME = tuple(f"data.{init}{option}" for init in ("", "init_args.") for option in ("stop_after", "predict_every"))
 
 
 def name_of(files: Iterable[object], words: Sequence[str]) -> str:

@@ -5,60 +5,25 @@ import csv
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-from rich.table import Table
 from scipy import stats
 
-from gpvae.metrics.printing import compact_table, console
-from gpvae.metrics.task_table import FILE_NAME, SEEN, TaskTable
+from gpvae.metrics.printing import console
+from gpvae.metrics.task_table import FILE_NAME, OF, TaskTable, full_name
+from gpvae.summary_tables import FORGETTING, Experiment, Interval, by_variable, comparison, to_table
 
-FORGETTING = "_forgetting"
 COLUMNS = ["experiment", "metric", "after_task", "task", "mean", "low", "high", "runs"]
 
 
-@dataclass(frozen=True)
-class Interval:
-    """The mean over runs and its 95 % interval, by Student's t; without an interval (NaN) where there is one run."""
-
-    mean: float
-    low: float
-    high: float
-    runs: int
-
-    def __str__(self) -> str:
-        if math.isnan(self.mean):
-            return "–"
-        return f"{self.mean:.4f}" + ("" if math.isnan(self.low) else f" ± {(self.high - self.low) / 2:.4f}")
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """What the runs of one experiment, such as its seeds, say together.
-
-    Args:
-        name: Name of the folder that holds the runs.
-        runs: Folders of the runs.
-        num_tasks: How many tasks each run learnt.
-        metrics: Names of the metrics, NLPD first.
-        scores: By (metric, after_task, task). For a metric such as `nlpd_seen`, over all tasks seen, and for
-            `nlpd_forgetting`, at the end of the stream, the task repeats after_task.
-    """
-
-    name: str
-    runs: list[Path]
-    num_tasks: int
-    metrics: list[str]
-    scores: dict[tuple[str, int, int], Interval]
-
-
-def summarise(paths: Iterable[str | Path]) -> list[Experiment]:
+def summarise(paths: Iterable[str | Path], variables: bool = False) -> list[Experiment]:
     """Gather runs, group them by the folder they are in, and average each group.
 
     Args:
         paths: Folders of runs, folders of such folders, or csv files.
+        variables: Whether to average the scores of each variable too.
 
     Raises:
         FileNotFoundError: A path holds no scores.
@@ -68,10 +33,11 @@ def summarise(paths: Iterable[str | Path]) -> list[Experiment]:
     for file in dict.fromkeys(file.resolve() for path in paths for file in find_files(Path(path))):
         groups[file.parent.parent].append(file)
     names = [folder.name for folder in groups]
-    return [
-        average(folder.name if names.count(folder.name) == 1 else str(folder), {f: TaskTable.read(f) for f in files})
-        for folder, files in groups.items()
-    ]
+    experiments = []
+    for folder, files in groups.items():
+        name = folder.name if names.count(folder.name) == 1 else str(folder)
+        experiments.append(average(name, {file: TaskTable.read(file) for file in files}, variables))
+    return experiments
 
 
 def find_files(path: Path) -> list[Path]:
@@ -89,12 +55,13 @@ def find_files(path: Path) -> list[Path]:
     return files
 
 
-def average(name: str, tables: dict[Path, TaskTable]) -> Experiment:
+def average(name: str, tables: dict[Path, TaskTable], variables: bool = False) -> Experiment:
     """What the runs of one experiment say together.
 
     Args:
         name: Name of the experiment.
         tables: Scores of each run, by file.
+        variables: Whether to average the scores of each variable too.
     """
     ends = {file: table.num_tasks for file, table in tables.items()}
     if 0 in ends.values():
@@ -106,15 +73,18 @@ def average(name: str, tables: dict[Path, TaskTable]) -> Experiment:
     values: defaultdict[tuple[str, int, int], list[float]] = defaultdict(list)
     for table in tables.values():
         for (after_task, task, metric), value in table.scores.items():
-            values[metric, after_task, task].append(value)
+            if variables or OF not in metric:
+                values[metric, after_task, task].append(value)
         if num_tasks > 1:
-            for metric in table.metrics:
-                values[metric + FORGETTING, num_tasks, num_tasks].append(table.forgetting(metric))
+            for metric, variable in product(table.metrics, ["", *(table.variables if variables else [])]):
+                forgetting = table.forgetting(metric, variable)
+                values[full_name(metric + FORGETTING, variable), num_tasks, num_tasks].append(forgetting)
     return Experiment(
         name=name,
         runs=[file.parent for file in tables],
         num_tasks=num_tasks,
         metrics=list(dict.fromkeys(metric for table in tables.values() for metric in table.metrics)),
+        variables=list(dict.fromkeys(v for table in tables.values() for v in table.variables if variables)),
         scores={key: mean_interval(values[key]) for key in sorted(values)},
     )
 
@@ -126,47 +96,6 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> Interval:
         return Interval(mean, math.nan, math.nan, runs)
     half_width = float(stats.t.ppf((1 + level) / 2, runs - 1) * np.std(values, ddof=1) / math.sqrt(runs))
     return Interval(mean, mean - half_width, mean + half_width, runs)
-
-
-def to_table(experiment: Experiment, tasks: bool) -> Table:
-    """Scores at the end of the stream, a column for each metric.
-
-    Args:
-        experiment: The experiment.
-        tasks: Whether to give each task a row of its own.
-    """
-    end = experiment.num_tasks
-    rows = {f"task {task}": ("", task) for task in range(1, end + 1)} if tasks else {}
-    rows |= {"all seen": (SEEN, end), "forgetting": (FORGETTING, end)}
-    table = compact_table()
-    table.add_column("", no_wrap=True)
-    for metric in experiment.metrics:
-        table.add_column(f"  {metric}", justify="right", no_wrap=True)
-    for heading, (suffix, task) in rows.items():
-        cells = [experiment.scores.get((metric + suffix, end, task)) for metric in experiment.metrics]
-        table.add_row(heading, *("–" if cell is None else f"  {cell}" for cell in cells))
-    return table
-
-
-def comparison(experiments: Sequence[Experiment]) -> Table:
-    """One row for each experiment: its scores over all tasks at the end of the stream, and its forgetting.
-
-    Args:
-        experiments: The experiments.
-    """
-    metrics = list(dict.fromkeys(metric for experiment in experiments for metric in experiment.metrics))
-    columns = [(metric, SEEN) for metric in metrics] + [(metric, FORGETTING) for metric in metrics[:1]]
-    table = compact_table()
-    for heading in ("experiment", "  runs", "  tasks"):
-        table.add_column(heading, no_wrap=True, justify="left" if heading == "experiment" else "right")
-    for metric, suffix in columns:
-        table.add_column(f"  {metric}" + (" forgetting" if suffix == FORGETTING else ""), justify="right", no_wrap=True)
-    for experiment in experiments:
-        end = experiment.num_tasks
-        cells = [experiment.scores.get((metric + suffix, end, end)) for metric, suffix in columns]
-        shown = ["–" if cell is None else f"  {cell}" for cell in cells]
-        table.add_row(experiment.name, str(len(experiment.runs)), str(end), *shown)
-    return table
 
 
 def write_csv(experiments: Iterable[Experiment], path: Path) -> None:
@@ -199,16 +128,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         "paths", nargs="+", metavar="RUN_DIR_OR_CSV", help=f"folder of a run, folder of runs, or a {FILE_NAME}"
     )
     parser.add_argument("--tasks", action="store_true", help="also show each task, as it stands at the end")
+    parser.add_argument(
+        "--variables", action="store_true", help="also show each variable, and write it to the csv file"
+    )
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write all scores, after every task, to this file")
     arguments = parser.parse_args(argv)
     try:
-        experiments = summarise(arguments.paths)
+        experiments = summarise(arguments.paths, arguments.variables)
         if arguments.csv is not None:
             write_csv(experiments, arguments.csv)
     except (OSError, ValueError) as error:
         parser.exit(1, f"gpvae summary: {error}\n")
     screen = console()
-    if len(experiments) > 1 and not arguments.tasks:
+    if len(experiments) > 1 and not (arguments.tasks or arguments.variables):
         screen.print("Over all tasks, at the end of each stream: mean ± 95 % interval", highlight=False)
         screen.print(comparison(experiments))
         return
@@ -217,3 +149,5 @@ def main(argv: Sequence[str] | None = None) -> None:
         heading = f"{experiment.name}: {runs}, after task {experiment.num_tasks}, mean ± 95 % interval"
         screen.print(heading, markup=False, highlight=False, soft_wrap=True)
         screen.print(to_table(experiment, arguments.tasks))
+        if experiment.variables:
+            screen.print(by_variable(experiment))

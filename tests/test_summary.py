@@ -166,3 +166,21 @@ def test_a_table_survives_its_file(tmp_path: Path) -> None:
     table.write(tmp_path / "new" / "task_metrics.csv")
     assert TaskTable.read(tmp_path / "new" / "task_metrics.csv").scores == table.scores
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["task_metrics.csv"]
+
+
+def test_variables_are_shown_when_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = TaskTable()
+    for after_task, task, value in ((1, 1, 1.0), (2, 1, 1.5), (2, 2, 2.0)):
+        for variable, factor in (("", 1), ("t2m", 2), ("tp", 3)):
+            table.set(after_task, task, "nlpd", factor * value, variable)
+            table.set_seen(after_task, "nlpd", factor * value, variable)
+    table.write(tmp_path / "era5" / "seed_1" / "task_metrics.csv")
+    main([str(tmp_path), "--csv", str(tmp_path / "few.csv")])
+    assert "t2m" not in capsys.readouterr().out + (tmp_path / "few.csv").read_text()
+    assert summarise([tmp_path])[0].metrics == ["nlpd"]
+    main([str(tmp_path), "--variables", "--csv", str(tmp_path / "all.csv")])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["all", "seen", "2.0000"] in lines
+    assert ["t2m", "4.0000", "1.0000"] in lines
+    assert ["tp", "6.0000", "1.5000"] in lines
+    assert "era5,nlpd:t2m,2,1,3.0," in (tmp_path / "all.csv").read_text()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -16,30 +16,24 @@ from numpy.typing import NDArray
 from callbacks.figures.canvas import render, save_png
 from callbacks.figures.pictures import Predictor, boundary_figure, forgetting_figure, stream_figure
 from callbacks.figures.plane import are_labels
+from callbacks.figures.reconstructions import reconstructions_figure
+from callbacks.figures.reports import Report, ReportByVariable
+from callbacks.figures.skill import skill_figure
+from datamodules.era5 import SeriesStream
 from datamodules.tasks import Task
+from gpvae.vae import GPVAE
 
 #: The grid over a plane has so many times fewer points along each axis than the grid over a line.
 COARSER = 5
-
-
-@runtime_checkable
-class Report(Protocol):
-    """A callback that knows how well each task is predicted after each task."""
-
-    @property
-    def metrics(self) -> list[str]:
-        """Names of the metrics."""
-
-    def matrix(self, metric: str) -> NDArray[np.float64]:
-        """`[after, task]`, NaN where there is no value."""
 
 
 class TaskFigures(Callback):
     """Draw what the model knows after each task, for TensorBoard and as PNG files in `<log_dir>/figures`.
 
     The stream where there is one input, the decision boundary where there are two and the targets are labels 0 and 1,
-    and the forgetting matrix of every metric of the report; what does not apply is left out. A task counts as learnt
-    once the module's `learned` says so; the place of this callback among the others does not matter.
+    reconstructions where there are many series; the forgetting matrix of every metric of the report and, at the end,
+    the skill of each variable. What does not apply is left out. A task counts as learnt once the module's `learned`
+    says so; the place of this callback among the others does not matter.
 
     Args:
         enabled: Draw figures.
@@ -115,23 +109,34 @@ class TaskFigures(Callback):
         self, trainer: Trainer, module: LightningModule, tasks: list[Task], learned: int
     ) -> Iterator[tuple[str, str, Figure]]:
         """Tag, file name and figure of all that applies."""
-        input_dim = getattr(getattr(trainer, "datamodule", None), "input_dim", None)
+        data, vae = getattr(trainer, "datamodule", None), getattr(module, "vae", None)
         if tasks and hasattr(module, "predict") and all(task.y_train.ndim == 1 for task in tasks):
-            predictor = cast(Predictor, module)
+            predictor, input_dim = cast(Predictor, module), getattr(data, "input_dim", None)
             if input_dim == 1:
                 figure = stream_figure(predictor, tasks, learned, self.num_points, self.reconstruction, self.dpi)
                 yield "stream", f"stream_{learned:02d}", figure
             if input_dim == 2 and are_labels(tasks):
                 figure = boundary_figure(predictor, tasks, learned, self.num_points // COARSER, self.dpi)
                 yield "decision_boundary", f"decision_boundary_{learned:02d}", figure
+        if isinstance(data, SeriesStream) and isinstance(vae, GPVAE):
+            figure = reconstructions_figure(vae, data, learned, self.num_points, self.dpi)
+            yield "reconstructions", f"reconstructions_{learned:02d}", figure
+        num_tasks = len(tasks) or int(getattr(data, "num_tasks", 0))
         at_the_end = learned == _last_task(trainer, tasks)
+        note = ", synthetic data" if getattr(data, "synthetic", False) else ""
         for report in trainer.callbacks:  # type: ignore[attr-defined]
-            if not isinstance(report, Report):
-                continue
-            for metric in report.metrics if at_the_end else report.metrics[:1]:  # the last matrices hold all rows
-                matrix = _padded(report.matrix(metric), len(tasks))
-                if np.isfinite(matrix).any():
-                    yield f"forgetting/{metric}", f"forgetting_{metric}", forgetting_figure(matrix, metric, self.dpi)
+            if isinstance(report, Report):
+                yield from self._scores(report, num_tasks, at_the_end, note)
+
+    def _scores(self, report: Report, num_tasks: int, at_the_end: bool, note: str) -> Iterator[tuple[str, str, Figure]]:
+        """Figures of the scores: of the first metric after each task, of all at the end."""
+        for metric in report.metrics if at_the_end else report.metrics[:1]:  # the last matrices hold all rows
+            matrix = _padded(report.matrix(metric), num_tasks)
+            if np.isfinite(matrix).any():
+                figure = forgetting_figure(matrix, metric, self.dpi, note)
+                yield f"forgetting/{metric}", f"forgetting_{metric}", figure
+        if at_the_end and isinstance(report, ReportByVariable) and report.variables:
+            yield "skill", "skill", skill_figure(report, note, self.dpi)
 
 
 def _num_learned(module: LightningModule) -> int:

@@ -31,10 +31,19 @@ def blank(width: float, height: float, dpi: int) -> tuple[Figure, Axes]:
     """
     figure = Figure(figsize=(width, height), dpi=dpi, facecolor="white", layout="constrained")
     ax = figure.add_subplot()
+    frame(ax)
+    return figure, ax
+
+
+def frame(ax: Axes) -> None:
+    """Frame axes on the left and below only.
+
+    Args:
+        ax: Axes.
+    """
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(GREY)
     ax.tick_params(labelsize=SMALL, color=GREY, labelcolor=INK)
-    return figure, ax
 
 
 def name_axes(ax: Axes, x: str, y: str, title: str) -> None:

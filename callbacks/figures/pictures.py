@@ -14,12 +14,9 @@ from callbacks.figures import plane, stream
 from callbacks.figures.canvas import blank, legend_above, name_axes
 from callbacks.figures.heat_map import draw_heat_map
 from callbacks.figures.interval import two_sd_interval
+from callbacks.figures.reports import HIGHER_IS_BETTER, NAMES, hint
 from datamodules.tasks import Task
 from gpvae import OnlineGP
-
-#: How metrics are written; others as they are called.
-NAMES = {"nlpd": "NLPD", "rmse": "RMSE", "ece": "Calibration error", "accuracy": "Accuracy"}
-HIGHER_IS_BETTER = {"accuracy"}
 
 
 class Predictor(Protocol):
@@ -94,19 +91,19 @@ def boundary_figure(module: Predictor, tasks: Sequence[Task], num_seen: int, num
     return figure
 
 
-def forgetting_figure(matrix: NDArray[np.float64], metric: str, dpi: int) -> Figure:
+def forgetting_figure(matrix: NDArray[np.float64], metric: str, dpi: int, note: str = "") -> Figure:
     """A metric of each task after each task.
 
     Args:
         matrix: `[after, task]`, NaN where there is no value; at least one is finite.
         metric: Name of the metric.
         dpi: Pixels per inch.
+        note: What the title adds about the data.
     """
     figure, ax = blank(5.6, 4.4, dpi)
     name = NAMES.get(metric, metric)
-    hint = "" if metric not in NAMES else " (higher is better)" if metric in HIGHER_IS_BETTER else " (lower is better)"
-    draw_heat_map(ax, matrix, name + hint, metric in HIGHER_IS_BETTER)
-    name_axes(ax, "task", "after task", f"{name} of each task, as the stream goes on")
+    draw_heat_map(ax, matrix, name + hint(metric), metric in HIGHER_IS_BETTER)
+    name_axes(ax, "task", "after task", f"{name} of each task, as the stream goes on{note}")
     return figure
 
 

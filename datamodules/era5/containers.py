@@ -35,7 +35,7 @@ def find_files(patterns: str | Iterable[str]) -> list[Path]:
     patterns = [patterns] if isinstance(patterns, str | os.PathLike) else list(patterns)
     found: dict[Path, None] = {}
     for pattern in patterns:
-        expanded = os.path.expanduser(pattern)
+        expanded = os.path.expanduser(os.path.expandvars(pattern))
         matches = [expanded] if os.path.isfile(expanded) else glob.glob(expanded, recursive=True)
         files = sorted(match for match in matches if os.path.isfile(match))
         if not files:

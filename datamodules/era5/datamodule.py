@@ -38,6 +38,8 @@ class ERA5(SeriesStream):
         batch_size: Series in a minibatch on each device; all of them at every step if not given.
         epochs_per_task: Epochs each task is learnt for.
         stop_after: Learn only the first so many tasks; all if not given.
+        predict_every: Hours between the times that `predict` is for, such as 0.5, from the start of the stream to the
+            last hour of the tasks learnt; the held-out hours of every task if not given.
     """
 
     def __init__(
@@ -57,8 +59,10 @@ class ERA5(SeriesStream):
         batch_size: int | None = None,
         epochs_per_task: int = 20,
         stop_after: int | None = None,
+        predict_every: float | None = None,
     ) -> None:
-        super().__init__(num_tasks, hours_per_task, test_share, seed, batch_size, epochs_per_task, stop_after)
+        tasks = num_tasks, hours_per_task, test_share, seed, batch_size, epochs_per_task, stop_after
+        super().__init__(*tasks, predict_every=predict_every)
         check_least(points=(points, 1))
         if source not in ("sample", "files", "cds"):
             raise ValueError(f"source is {source!r}: it must be 'sample', 'files' or 'cds'.")

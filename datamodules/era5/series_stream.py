@@ -1,8 +1,9 @@
 """Streams of many series over common hours: split into tasks, scaled, and given out in batches of series."""
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +19,8 @@ from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_least
 
 EVALUATION_BATCH = 64  # series
+PREDICTED_TIMES = 256  # at once
+PREDICTED_VALUES = 2**16  # at once: with 100 samples of each, 50 MB
 
 
 class Coordinates(NamedTuple):
@@ -60,6 +63,8 @@ class SeriesStream(TaskStream):
         batch_size: Series in a minibatch on each device; all of them at every step if not given.
         epochs_per_task: Epochs each task is learnt for.
         stop_after: Learn only the first so many tasks; all if not given.
+        predict_every: Hours between the times that `predict` is for, such as 0.5, from the start of the stream to the
+            last hour of the tasks learnt; the held-out hours of every task if not given.
     """
 
     def __init__(
@@ -71,12 +76,16 @@ class SeriesStream(TaskStream):
         batch_size: int | None = None,
         epochs_per_task: int = 20,
         stop_after: int | None = None,
+        predict_every: float | None = None,
     ) -> None:
         super().__init__(num_tasks, seed, epochs_per_task, stop_after)
         check_least(hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1))
         if not 0 < test_share < 1:
             raise ValueError(f"test_share is {test_share}: it must be between 0 and 1, such as 0.2.")
+        if predict_every is not None and not 1 / 3600 <= predict_every < float("inf"):
+            raise ValueError(f"predict_every is {predict_every}: it must be hours, such as 0.5, at least a second.")
         self.hours_per_task, self.test_share, self.batch_size = hours_per_task, test_share, batch_size
+        self.predict_every = predict_every
         self._made: _Made | None = None
 
     @abstractmethod
@@ -131,6 +140,11 @@ class SeriesStream(TaskStream):
         return Coordinates(fields.latitude, fields.longitude, fields.origin)
 
     @property
+    def synthetic(self) -> bool:
+        """Whether the data are made up, as results should then say."""
+        return False
+
+    @property
     def num_batches(self) -> int:
         """How many batches an epoch has, on one device."""
         if self._made is None or self.batch_size is None:
@@ -173,11 +187,38 @@ class SeriesStream(TaskStream):
             rank: Which of the processes this is, from 0.
             world_size: How many processes share the series.
         """
+        self._check_shared(world_size)
+        return SeriesLoader(*self._at(self._task(task).test), EVALUATION_BATCH, rank=rank, world_size=world_size)
+
+    def predict_dataloader(self) -> list[Iterable[Any]]:
+        """Series at the times to predict, a loader for some of the times each: see `predict_every`."""
+        if self.predict_every is None:
+            parts = [self._at(task.test) for task in self._ready().tasks]
+        else:
+            parts = [self._unknown_at(times) for times in self._times_to_predict().split(PREDICTED_TIMES)]
+        rank, world_size = self._process()
+        self._check_shared(world_size)
+        sizes = [max(1, PREDICTED_VALUES // (len(times) * self.num_variables)) for times, _, _ in parts]
+        return [
+            SeriesLoader(*part, size, rank=rank, world_size=world_size) for part, size in zip(parts, sizes, strict=True)
+        ]
+
+    def _times_to_predict(self) -> Tensor:
+        assert self.predict_every is not None
+        learnt = self._task(self.num_learnt - 1)
+        last = 3600 * float(self._ready().times[max(learnt.train[-1], learnt.test[-1])])
+        seconds = round(3600 * self.predict_every)  # whole ones, so that a third of an hour is twenty minutes
+        return torch.arange(int(last // seconds) + 1, dtype=torch.float64) * seconds / 3600
+
+    def _unknown_at(self, times: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        shape = self.num_series, len(times), self.num_variables
+        return times, torch.zeros(1).expand(shape), torch.zeros(1, dtype=torch.bool).expand(shape)
+
+    def _check_shared(self, world_size: int) -> None:
         if self.num_series < world_size:
             raise ValueError(  # Lightning would skip evaluation there, and hang
                 f"{self.num_series} series cannot be shared by {world_size} processes: fewer devices, or more points."
             )
-        return SeriesLoader(*self._at(self._task(task).test), EVALUATION_BATCH, rank=rank, world_size=world_size)
 
     def _ready(self) -> _Made:
         if self._made is None:

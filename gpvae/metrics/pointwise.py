@@ -69,15 +69,10 @@ class PointwiseMean(Metric):
             group: Which group each target is of, from 0, of the same shape; all of the first if not given.
         """
         check_shapes(predictive, target)
-        score = self.score(predictive, target).double()
-        if group is None:
-            self.total, self.count = self.total.clone(), self.count.clone()
-            self.total[0] += score.sum()
-            self.count[0] += target.numel()
-        else:
-            group = group.flatten()
-            self.total = self.total.index_add(0, group, score.flatten())
-            self.count = self.count.index_add(0, group, torch.ones_like(group))
+        score = self.score(predictive, target).double().flatten()
+        place = torch.zeros_like(score, dtype=torch.int64) if group is None else group.flatten()
+        self.total = self.total.index_add(0, place, score)
+        self.count = self.count.index_add(0, place, torch.ones_like(place))
 
     def compute(self) -> Tensor:
         """The value over all points so far; NaN without any."""

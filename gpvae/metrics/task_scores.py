@@ -128,7 +128,7 @@ class TaskScores(nn.Module):
             groups: Names of the groups.
 
         Returns:
-            `nlpd:first/task_01`, ..., `nlpd:first/seen`, then the next group. What has no points is left out.
+            `nlpd:t2m/task_01`, ..., `nlpd:t2m/seen`, for every group `t2m` and metric. What has no points is left out.
         """
         found: dict[str, Tensor] = {}
         with self._parts() as parts:

@@ -19,16 +19,21 @@ class ContinualModule(LightningModule):
 
     Args:
         metrics: Short names of the metrics by which tasks are scored, see `gpvae.metrics`.
+        num_variables: How many variables there are, each of them scored besides where there is more than one.
+
+    Attributes:
+        scores_by_variable: Of the last evaluation, `nlpd:t2m/task_03`, ..., `nlpd:t2m/seen`.
     """
 
     begun: Tensor
     learned: Tensor
 
-    def __init__(self, metrics: Sequence[str]) -> None:
+    def __init__(self, metrics: Sequence[str], num_variables: int = 1) -> None:
         super().__init__()
         self.register_buffer("begun", torch.zeros((), dtype=torch.int64))
         self.register_buffer("learned", torch.zeros((), dtype=torch.int64))
-        self.scores = TaskScores(metrics)
+        self.scores = TaskScores(metrics, num_variables)
+        self.scores_by_variable: dict[str, Tensor] = {}
 
     def check_task(self, *data: Tensor) -> None:
         """Raise if a task with such training data cannot be learnt; asked before anything begins."""
@@ -59,19 +64,37 @@ class ContinualModule(LightningModule):
     def predictive(self, batch: Any) -> tuple[Distribution, Tensor]:  # noqa: ANN401
         """The predictive distribution of a batch of test points, and their targets."""
 
+    def variable_of(self, batch: Any) -> Tensor | None:  # noqa: ANN401
+        """Which variable each target of `predictive` is of, from 0; None where there is but one."""
+        return None
+
     def on_validation_epoch_start(self) -> None:
         """Make room for the scores of all tasks that are evaluated."""
         self.scores.reset(len(self.trainer.num_val_batches))
 
     def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:  # noqa: ANN401
         """Score test points of the task that the loader belongs to."""
-        self.scores.update(dataloader_idx, *self.predictive(batch))
+        self.scores.update(dataloader_idx, *self.predictive(batch), self.variable_of(batch))
 
     def on_validation_epoch_end(self) -> None:
-        """Log `nlpd/task_03`, ..., `nlpd/seen`, against the number of tasks learnt."""
+        """Log `nlpd/task_03`, ..., `nlpd/seen` and `nlpd_by_variable/t2m`, against the number of tasks learnt."""
         self.log("step", self.learned.float(), sync_dist=True)
         for name, value in self.scores.compute().items():
             self.log(name, value, prog_bar=name == "nlpd/seen", sync_dist=True)
+        if self.scores.num_groups == 1:
+            return
+        self.scores_by_variable = self.scores.by_group(self._variable_names())
+        for name, value in self.scores_by_variable.items():
+            score, _, part = name.partition("/")
+            if part == "seen":  # single tasks of single variables would bury the rest of the log
+                metric, _, variable = score.partition(":")
+                self.log(f"{metric}_by_variable/{variable}", value, sync_dist=True)
+
+    def _variable_names(self) -> list[str]:
+        """As the data call them; v01, v02, ... where they do not."""
+        variables = getattr(getattr(self.trainer, "datamodule", None), "variables", [])
+        names = [variable.short_name for variable in variables]
+        return names or [f"v{number:02d}" for number in range(1, self.scores.num_groups + 1)]
 
     def on_test_epoch_start(self) -> None:
         """As for validation."""
@@ -97,8 +120,8 @@ def check_same_configuration(saved: Mapping[str, Any], present: Mapping[str, Any
         saved: Arguments in the checkpoint.
         present: Arguments now.
     """
-    keys = (saved.keys() | present.keys()) - {"_instantiator"}
-    if "_class_path" not in saved or "_class_path" not in present:
+    keys = present.keys() - {"_instantiator"}
+    if "_class_path" not in saved:
         keys -= {"_class_path"}  # known only where a command has built it
     differing = [
         f"{key.lstrip('_')} is {saved.get(key)!r} in the checkpoint and {present.get(key)!r} here"

@@ -72,7 +72,7 @@ class SVGPVAE(ContinualModule):
     ) -> None:
         checks.choice("consolidation", consolidation, get_args(Consolidation))
         checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
-        super().__init__(["nlpd", "rmse"])
+        super().__init__(["nlpd", "rmse"], num_variables)
         self.save_hyperparameters()
         self.lr, self.hyperparameters, self.num_samples, self.seed = lr, hyperparameters, num_samples, seed
         self.ewc_strength, self.replay_strength = ewc_strength, replay_strength
@@ -208,6 +208,21 @@ class SVGPVAE(ContinualModule):
         rng = torch.Generator(y.device).manual_seed(self.seed)
         mean, scale = self.vae.draws(times, series, self.num_samples, rng)
         return mixture(mean[mask], scale[mask]), y[mask]
+
+    def predict_step(
+        self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int, dataloader_idx: int = 0
+    ) -> dict[str, Tensor]:
+        """Samples of y at the times of a batch, `[num_samples, B, T, V]`, whatever is known there."""
+        series, times, y, _ = batch
+        rng = torch.Generator(y.device).manual_seed(self.seed)
+        mean, scale = self.vae.draws(times, series, self.num_samples, rng)
+        noise = torch.randn(mean.shape, dtype=mean.dtype, device=mean.device, generator=rng)
+        return {"series": series, "times": times, "samples": (mean + scale * noise).movedim(-1, 0)}
+
+    def variable_of(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
+        """Which variable each of these values is of."""
+        mask = batch[-1]
+        return torch.arange(mask.shape[-1], device=mask.device).expand_as(mask)[mask]
 
 
 def latent_kernel(name: KernelName, latent_dim: int, shortest: float, longest: float) -> RBFKernel | MaternKernel:

@@ -15,6 +15,7 @@ from torch.distributions import Normal  # noqa: E402
 from gpvae.metrics import Forgetting, TaskScores  # noqa: E402
 
 NUM_TASKS = 4
+GROUPS = ["a", "b", "c"]
 #: Which process gets which batch of which task, and how many points it has: task 3 (index 2) has none anywhere.
 SHARDS = [(0, 0, 5), (1, 0, 17), (0, 1, 8), (1, 1, 1), (0, 3, 11), (0, 0, 3)]
 #: The same, with a process that gets nothing at all.
@@ -28,13 +29,13 @@ def batch(index: int, points: int) -> tuple[Normal, torch.Tensor]:
 
 
 def score(rank: int | None, shards: list[tuple[int, int, int]]) -> dict[str, float]:
-    """The scores by the batches of one process, or, for None, of all."""
-    scores = TaskScores(["ece", "nlpd", "rmse"])
+    """The scores by the batches of one process, or, for None, of all; points fall into groups in turn."""
+    scores = TaskScores(["ece", "nlpd", "rmse"], num_groups=len(GROUPS))
     scores.reset(NUM_TASKS)
     for index, (owner, task, points) in enumerate(shards):
         if rank in (None, owner):
-            scores.update(task, *batch(index, points))
-    return {key: value.item() for key, value in scores.compute().items()}
+            scores.update(task, *batch(index, points), torch.arange(points) % len(GROUPS))
+    return {key: value.item() for key, value in (scores.compute() | scores.by_group(GROUPS)).items()}
 
 
 def main(rank: int, world_size: int, folder: Path) -> None:

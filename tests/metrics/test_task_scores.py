@@ -109,5 +109,7 @@ def test_processes_score_together(tmp_path: Path, world_size: int) -> None:
             assert list(results[name]) == list(expected)
             assert results[name] == pytest.approx(expected, rel=1e-12)
             assert "nlpd/task_03" not in expected
+            assert "nlpd:b/task_03" not in expected
+            assert len({expected[f"rmse:{group}/seen"] for group in ddp_scores.GROUPS}) == 3
             assert expected["nlpd/task_04"] != expected["nlpd/seen"]
         assert results["forgetting"] == 0.5

@@ -1,0 +1,131 @@
+"""A netCDF file of predictions that follows the CF conventions."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import netCDF4
+import numpy as np
+from numpy.typing import NDArray
+
+from datamodules.era5 import Coordinates, Variable
+from datamodules.era5.cf import attributes_of
+
+Floats = NDArray[np.float32]
+
+
+class PredictionFile:
+    """Mean, standard deviation and quantiles of variables, at places and times.
+
+    Places that are a whole grid are written as one, over `time`, `latitude` and `longitude`; others as a list of time
+    series, over `location` and `time`. Use it in a `with` statement.
+
+    Args:
+        path: The file.
+        coordinates: Where the series are, and when second 0 is.
+        seconds: Times, whole seconds since the origin `[T]`.
+        quantiles: Probabilities that values are not above the quantiles `[Q]`.
+        attributes: Attributes of the file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        coordinates: Coordinates,
+        seconds: NDArray[np.int64],
+        quantiles: Sequence[float],
+        attributes: Mapping[str, str],
+    ) -> None:
+        self._file = netCDF4.Dataset(str(path), "w", format="NETCDF4")
+        self._grid = grid_of(coordinates)
+        kind = {} if self._grid is not None else {"featureType": "timeSeries"}
+        self._file.setncatts({"Conventions": "CF-1.8", **attributes, **kind})
+        start = np.datetime_as_string(coordinates.origin, unit="s").replace("T", " ")
+        self._axis("time", seconds, axis="T", units=f"seconds since {start}", calendar="proleptic_gregorian")
+        north = {"standard_name": "latitude", "long_name": "latitude", "units": "degrees_north"}
+        east = {"standard_name": "longitude", "long_name": "longitude", "units": "degrees_east"}
+        if self._grid is not None:
+            self._axis("latitude", self._grid[0], axis="Y", **north)
+            self._axis("longitude", self._grid[1], axis="X", **east)
+            self._dims: tuple[str, ...] = ("time", "latitude", "longitude")
+        else:
+            self._axis("location", np.arange(len(coordinates.latitude)), "i4", cf_role="timeseries_id")
+            self._variable("latitude", "f8", ("location",), coordinates.latitude, north)
+            self._variable("longitude", "f8", ("location",), coordinates.longitude, east)
+            self._dims = ("location", "time")
+        self._axis("quantile", np.asarray(quantiles), units="1", long_name="probability of values not above")
+
+    def write(self, variable: Variable, mean: Floats, deviation: Floats, quantiles: Floats) -> None:
+        """Write what is predicted of a variable.
+
+        Args:
+            variable: The variable.
+            mean: Means `[S, T]`.
+            deviation: Standard deviations `[S, T]`.
+            quantiles: Quantiles `[Q, S, T]`.
+        """
+        name, attributes = variable.short_name, attributes_of(variable)
+        long_name, standard_name = attributes["long_name"], attributes.pop("standard_name", None)
+        places = {} if self._grid is not None else {"coordinates": "latitude longitude"}
+        own = {} if standard_name is None else {"standard_name": standard_name}
+        error = {} if standard_name is None else {"standard_name": f"{standard_name} standard_error"}
+        others = {"ancillary_variables": f"{name}_std {name}_quantiles"}
+        parts = {
+            "": (mean, "mean", {**own, **others}),
+            "_std": (deviation, "standard deviation", error),
+            "_quantiles": (quantiles, "quantiles", own),
+        }
+        for suffix, (values, what, more) in parts.items():
+            named = {**attributes, "long_name": f"{long_name}, predictive {what}", **more, **places}
+            dims = (*(("quantile",) if suffix == "_quantiles" else ()), *self._dims)
+            self._variable(name + suffix, "f4", dims, self._laid_out(values), named)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _laid_out(self, values: Floats) -> Floats:
+        """Values `[..., S, T]` in the dimensions of the file."""
+        if self._grid is None:
+            return values
+        size = len(self._grid[0]), len(self._grid[1])
+        return np.moveaxis(values.reshape(*values.shape[:-2], *size, values.shape[-1]), -1, -3)
+
+    def _axis(self, name: str, values: NDArray[np.generic], kind: str = "f8", **attributes: str) -> None:
+        self._file.createDimension(name, len(values))
+        named = {"long_name": name, **attributes}
+        if name == "time":
+            named["standard_name"] = "time"
+        self._variable(name, kind, (name,), values, named)
+
+    def _variable(
+        self, name: str, kind: str, dims: tuple[str, ...], values: NDArray[np.generic], attributes: Mapping[str, str]
+    ) -> None:
+        variable = self._file.createVariable(name, kind, dims, compression="zlib", complevel=4, fill_value=False)
+        variable.setncatts(attributes)
+        variable[:] = values
+
+
+def grid_of(coordinates: Coordinates) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Latitudes and longitudes of the grid that places are, row by row; None if they are not one.
+
+    Args:
+        coordinates: The places.
+    """
+    latitude, longitude = coordinates.latitude, coordinates.longitude
+    width = int(np.argmax(latitude != latitude[0]))  # of the first row
+    if width < 2 or len(latitude) % width:
+        return None
+    rows, columns = latitude[::width], longitude[:width]
+    whole = np.array_equal(latitude, rows.repeat(width)) and np.array_equal(longitude, np.tile(columns, len(rows)))
+    ordered = all(len(np.unique(np.sign(np.diff(axis)))) == 1 for axis in (rows, columns))
+    return (rows, columns) if whole and ordered else None

@@ -1,0 +1,112 @@
+"""The figure of series as they are remembered: a few locations and variables, in the units of the data."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from callbacks.figures import series
+from callbacks.figures.canvas import INK, LABEL, SMALL, TITLE, frame
+from callbacks.figures.remembered import Span, distant_series, shown_tasks, telling_variables
+from callbacks.figures.units import readable_units
+from datamodules.era5 import SeriesStream
+from gpvae.vae import GPVAE
+
+#: Sizes in inches.
+WIDTH, ROW, HEAD, FOOT, LEFT, RIGHT = 10.0, 1.25, 0.66, 0.45, 0.75, 0.1
+
+
+def reconstructions_figure(vae: GPVAE, stream: SeriesStream, num_seen: int, num_points: int, dpi: int) -> Figure:
+    """Series of the first task and the last two, as the model has them now, over what was observed.
+
+    Args:
+        vae: A trained model.
+        stream: What it has learnt from.
+        num_seen: How many tasks have been learnt.
+        num_points: Number of grid points along the time axis.
+        dpi: Pixels per inch.
+    """
+    chosen, variables = distant_series(stream), telling_variables(stream)
+    parts = shown_tasks(num_seen)
+    spans = [Span.of(vae, stream, tasks, chosen, num_points * len(tasks) // sum(map(len, parts))) for tasks in parts]
+    figure = Figure((WIDTH, HEAD + ROW * len(variables) + FOOT), dpi=dpi, facecolor="white")
+    grid = _axes(figure, len(variables), len(chosen), [len(tasks) for tasks in parts])
+    for row, variable in enumerate(variables):
+        factor, label = _readable(stream, spans, variable)
+        for column, number in enumerate(chosen.tolist()):
+            panels = list(grid[row, column])
+            _draw_panels(panels, stream, spans, column, variable, factor)
+            if row == 0:
+                _name_tasks(panels, stream, spans)
+                panels[0].set_title(_place(stream, number), fontsize=LABEL, color=INK, loc="left", pad=14)
+        grid[row, 0, 0].set_ylabel(label, fontsize=LABEL, color=INK)
+    for ax in grid[:-1].flat:
+        series.hide_dates(ax)
+    figure.align_ylabels(grid[:, 0, 0])
+    note = ", synthetic weather" if stream.synthetic else ""
+    title = f"After task {num_seen} of {stream.num_tasks}{note}"
+    top = 1 - 0.06 / figure.get_figheight()
+    figure.suptitle(title, x=0.01, y=top, ha="left", va="top", fontsize=TITLE, color=INK)
+    handles, names = grid[0, 0, 0].get_legend_handles_labels()
+    options = {"frameon": False, "fontsize": SMALL, "labelcolor": INK, "markerscale": 2.0, "columnspacing": 1.4}
+    figure.legend(handles, names, loc="upper right", ncols=len(names), borderaxespad=0.2, **options)
+    return figure
+
+
+def _axes(figure: Figure, num_rows: int, num_columns: int, lengths: Sequence[int]) -> NDArray[Any]:
+    """Axes `[row, column, span]`; margins are known, and a layout that looks for them would take longer to draw."""
+    height = figure.get_figheight()
+    ends = {"left": LEFT / WIDTH, "right": 1 - RIGHT / WIDTH, "top": 1 - HEAD / height, "bottom": FOOT / height}
+    outer = figure.add_gridspec(num_rows, num_columns, **ends, wspace=0.13, hspace=0.16)
+    grid = np.empty((num_rows, num_columns, len(lengths)), dtype=object)
+    for row, column in np.ndindex(num_rows, num_columns):
+        inner = outer[row, column].subgridspec(1, len(lengths), width_ratios=lengths, wspace=0.09)
+        grid[row, column] = [figure.add_subplot(inner[0, span]) for span in range(len(lengths))]
+    return grid
+
+
+def _readable(stream: SeriesStream, spans: Sequence[Span], v: int) -> tuple[float, str]:
+    """What to multiply a variable by before it is drawn, and the label of its axis."""
+    largest = max(float(np.nanmax(np.abs(span.mean[..., v]))) for span in spans)
+    factor, units = readable_units(stream.units[v], largest)
+    return factor, f"{stream.variables[v].short_name} ({units})"
+
+
+def _draw_panels(
+    panels: Sequence[Axes], stream: SeriesStream, spans: Sequence[Span], b: int, v: int, factor: float
+) -> None:
+    """One variable at one location, over all spans."""
+    observed = np.concatenate([values[b, :, v] for span in spans for _, values in (span.train, span.test)])
+    for ax, span in zip(panels, spans, strict=True):
+        frame(ax)
+        mean, lower, upper = (factor * part[b, :, v] for part in (span.mean, span.lower, span.upper))
+        series.draw_band(ax, _dates(stream, span.times), mean, lower, upper, "90 % interval")
+        for (hours, values), held_out in ((span.train, False), (span.test, True)):
+            series.draw_hours(ax, _dates(stream, hours), factor * values[b, :, v], held_out)
+        edges = _dates(stream, np.array(span.edges))
+        series.draw_task_edges(ax, edges[1:-1])
+        series.date_axis(ax, edges[0], edges[-1])
+        ax.set_ylim(*series.value_limits(factor * observed))
+    for left, right in pairwise(panels):
+        series.draw_gap(left, right)
+
+
+def _name_tasks(panels: Sequence[Axes], stream: SeriesStream, spans: Sequence[Span]) -> None:
+    for ax, span in zip(panels, spans, strict=True):
+        middles = [(begin + end) / 2 for begin, end in pairwise(span.edges)]
+        names = [f"task {1 + int(hour // stream.hours_per_task)}" for hour in middles]
+        series.name_tasks(ax, _dates(stream, np.array(middles)), names)
+
+
+def _dates(stream: SeriesStream, hours: NDArray[np.float64]) -> series.Dates:
+    return stream.coordinates.origin + (3600 * hours).round().astype("timedelta64[s]")
+
+
+def _place(stream: SeriesStream, number: int) -> str:
+    latitude, longitude = float(stream.coordinates.latitude[number]), float(stream.coordinates.longitude[number])
+    longitude = (longitude + 180) % 360 - 180
+    return f"{abs(latitude):g}° {'N' if latitude >= 0 else 'S'}, {abs(longitude):g}° {'E' if longitude >= 0 else 'W'}"

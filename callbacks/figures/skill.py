@@ -1,0 +1,78 @@
+"""How well each variable is predicted: when its hours had just been learnt, and now."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from callbacks.figures.canvas import BLUE, GREY, INK, LABEL, PALE, SMALL, TITLE, VERMILLION, frame
+from callbacks.figures.reports import NAMES, ReportByVariable, hint
+
+#: Sizes in inches.
+PANEL, ROW, HEAD = 3.4, 0.2, 1.0
+
+Floats = NDArray[np.float64]
+
+
+def learnt_and_now(matrix: Floats) -> tuple[float, float]:
+    """The mean over tasks when each was just learnt, and after the last; over tasks of which both are known.
+
+    Args:
+        matrix: `[after, task]`, NaN where there is no value.
+    """
+    learnt, now = matrix.diagonal(), matrix[-1]
+    known = np.isfinite(learnt) & np.isfinite(now)
+    return (float(learnt[known].mean()), float(now[known].mean())) if known.any() else (np.nan, np.nan)
+
+
+def skill_figure(report: ReportByVariable, note: str, dpi: int) -> Figure:
+    """A panel for each metric, a row for each variable, the best by the first metric on top.
+
+    Args:
+        report: Knows the scores.
+        note: What the title adds about the data.
+        dpi: Pixels per inch.
+    """
+    scores = {
+        metric: {variable: learnt_and_now(report.matrix(metric, variable)) for variable in report.variables}
+        for metric in report.metrics
+    }
+    first = next(iter(scores.values()))
+    order = sorted(first, key=lambda variable: -np.nan_to_num(first[variable][1], nan=np.inf))
+    size = (0.6 + PANEL * len(scores), HEAD + ROW * len(order))
+    figure = Figure(size, dpi=dpi, facecolor="white", layout="constrained")
+    axes = figure.subplots(1, len(scores), squeeze=False, sharey=True)[0]
+    for ax, (metric, by_variable) in zip(axes, scores.items(), strict=True):
+        draw_skill(ax, order, [by_variable[variable] for variable in order])
+        ax.set_xlabel(f"{NAMES.get(metric, metric)} of standardised values{hint(metric)}", fontsize=LABEL, color=INK)
+    figure.suptitle("Skill by variable, mean over tasks" + note, x=0.01, ha="left", fontsize=TITLE, color=INK)
+    handles, labels = axes[0].get_legend_handles_labels()
+    options: dict[str, Any] = {"frameon": False, "fontsize": SMALL, "labelcolor": INK, "handletextpad": 0.2}
+    figure.legend(handles, labels, loc="upper right", ncols=len(labels), borderaxespad=0.2, **options)
+    return figure
+
+
+def draw_skill(ax: Axes, variables: Sequence[str], scores: Sequence[tuple[float, float]]) -> None:
+    """For each variable a dot when just learnt and a dot now, joined by a bar: its length is what was forgotten.
+
+    Args:
+        ax: Axes.
+        variables: Names, from below.
+        scores: When just learnt, and now.
+    """
+    frame(ax)
+    rows = np.arange(len(variables))
+    learnt, now = np.array(scores).T
+    for row in rows[::2]:
+        ax.axhspan(row - 0.5, row + 0.5, color=PALE, lw=0, zorder=0)
+    ax.hlines(rows, learnt, now, color=GREY, lw=2.0, zorder=1)
+    ax.plot(learnt, rows, "o", color="white", mec=BLUE, mew=1.3, ms=5.5, label="just learnt", zorder=3)
+    ax.plot(now, rows, "o", color=VERMILLION, mew=0, ms=5.5, label="after the last task", zorder=2)
+    ax.set_yticks(rows, variables)
+    ax.set_ylim(-0.5, len(variables) - 0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.margins(x=0.08)

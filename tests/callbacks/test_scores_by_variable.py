@@ -1,0 +1,111 @@
+"""Scores of each variable and task: right, in the csv file, and not in the way of the rest."""
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from callbacks.report import TaskReport
+from tests.callbacks.series_fakes import NAMES, MadeUp, learn, made_up, small_model
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*does not have many workers"),
+    pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning"),
+]
+
+
+class PlainLoop(Callback):
+    """Scores every task and variable value by value, after each task."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[int, int, str], float] = {}
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        stream: MadeUp = trainer.datamodule
+        after_task = int(pl_module.learned)
+        points: dict[tuple[int, str], list[tuple[float, float]]] = {}
+        for task in range(after_task):
+            for series, times, y, mask in stream.test_loader(task, 0, 1):
+                rng = torch.Generator().manual_seed(pl_module.seed)
+                draws = pl_module.vae.draws(times, series, pl_module.num_samples, rng)
+                mean, scale = (part.double().numpy() for part in draws)
+                for place in np.argwhere(mask.numpy()):
+                    b, t, v = place
+                    target = float(y[b, t, v])
+                    z = (target - mean[b, t, v]) / scale[b, t, v]
+                    density = np.mean(np.exp(-0.5 * z**2) / scale[b, t, v] / math.sqrt(2 * math.pi))
+                    scored = (-math.log(density), (target - mean[b, t, v].mean()) ** 2)
+                    for name in ("", f":{NAMES[v]}"):
+                        points.setdefault((task + 1, name), []).append(scored)
+                        points.setdefault((0, name), []).append(scored)
+        for (task, name), scored in points.items():
+            nlpd, square = np.mean(scored, axis=0)
+            seen = "" if task else "_seen"
+            self.rows[after_task, task or after_task, f"nlpd{seen}{name}"] = nlpd
+            self.rows[after_task, task or after_task, f"rmse{seen}{name}"] = math.sqrt(square)
+
+
+def rows(folder: Path) -> dict[tuple[int, int, str], float]:
+    with (folder / "task_metrics.csv").open() as file:
+        found = list(csv.DictReader(file))
+    return {(int(row["after_task"]), int(row["task"]), row["metric"]): float(row["value"]) for row in found}
+
+
+def test_the_csv_file_has_what_a_plain_loop_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    loop, report = PlainLoop(), TaskReport()
+    learn(tmp_path, small_model(), made_up(), report, loop)
+    found = rows(tmp_path)
+    assert found == pytest.approx(loop.rows, rel=1e-5)
+    assert len(found) == 2 * (3 + 2) * (1 + len(NAMES))
+    assert report.metrics == ["nlpd", "rmse"]
+    assert report.variables == list(NAMES)
+    shown = capsys.readouterr().out
+    assert "NLPD on each task" in shown
+    assert "t2m" not in shown
+
+
+def test_what_is_not_observed_anywhere_has_no_score(tmp_path: Path) -> None:
+    stream = made_up()
+    stream.places = stream.places[:1]  # the others have d2m in the second task
+    learn(tmp_path, small_model(), stream, TaskReport(print_table=False))
+    found = rows(tmp_path)
+    assert (2, 2, "nlpd:d2m") not in found
+    assert (2, 1, "nlpd:d2m") in found
+    assert found[2, 2, "rmse_seen:d2m"] == found[2, 1, "rmse:d2m"]
+
+
+def test_the_log_has_one_curve_for_each_variable(tmp_path: Path) -> None:
+    learn(tmp_path, small_model(), made_up(), TaskReport(print_table=False))
+    events = EventAccumulator(str(tmp_path))
+    events.Reload()
+    tags = {tag for tag in events.Tags()["scalars"] if tag.startswith(("nlpd", "rmse"))}
+    single = {f"{metric}_by_variable/{name}" for metric in ("nlpd", "rmse") for name in NAMES}
+    parts = ("task_01", "task_02", "seen", "forgetting", "backward_transfer")
+    assert tags == single | {f"{metric}/{part}" for metric in ("nlpd", "rmse") for part in parts}
+    curve = events.Scalars("nlpd_by_variable/t2m")
+    assert [point.step for point in curve] == [1, 2]
+    assert curve[-1].value == pytest.approx(rows(tmp_path)[2, 2, "nlpd_seen:t2m"])
+
+
+def test_without_names_variables_are_numbered(tmp_path: Path) -> None:
+    module, stream = small_model(), made_up(num_tasks=1)
+    learn(tmp_path, module, stream)
+    module.scores_by_variable = {}
+    trainer = Trainer(accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False)
+    trainer.validate(module, stream.test_loader(0, 0, 1), verbose=False)
+    assert [key for key in module.scores_by_variable if key.startswith("rmse") and key.endswith("seen")] == [
+        f"rmse:v{number:02d}/seen" for number in range(1, 7)
+    ]
+
+
+def test_one_variable_is_scored_once(tmp_path: Path) -> None:
+    stream = made_up(num_tasks=1)
+    stream.names = ("t2m",)
+    learn(tmp_path, small_model(num_variables=1), stream, TaskReport(print_table=False))
+    assert {metric for _, _, metric in rows(tmp_path)} == {"nlpd", "nlpd_seen", "rmse", "rmse_seen"}

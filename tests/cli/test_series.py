@@ -1,0 +1,46 @@
+"""The program on series of weather, from a config to scores and figures."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from tests.cli.program import run_here, write_config
+
+MODEL: dict[str, Any] = {"class_path": "SVGPVAE", "num_inducing": 8, "latent_dim": 3, "hidden_dim": 8}
+DATA: dict[str, Any] = {
+    "class_path": "ERA5",
+    "points": 3,
+    "land_only": True,  # three cells at sea would have no soil
+    "num_tasks": 2,
+    "hours_per_task": 24,
+    "epochs_per_task": 2,
+}
+
+
+def test_weather_from_config_to_scores_and_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GPVAE_DATA_DIR", str(tmp_path / "data"))
+    config = write_config(tmp_path, "weather.yaml", model=MODEL, data=DATA, figures={"dpi": 40})
+    run_here(tmp_path, "fit", "-c", str(config))
+    folder = tmp_path / "runs" / "weather" / "seed_3"
+    with (folder / "task_metrics.csv").open() as file:
+        rows = [(row["after_task"], row["task"], row["metric"]) for row in csv.DictReader(file)]
+    assert len(set(rows)) == len(rows)
+    for metric in ("nlpd", "rmse", "nlpd:t2m", "rmse:ssrd"):
+        assert [row[:2] for row in rows if row[2] == metric] == [("1", "1"), ("2", "1"), ("2", "2")]
+    pictures = sorted(path.stem for path in (folder / "figures").glob("*.png"))
+    scores = ["forgetting_nlpd", "forgetting_rmse", "skill"]
+    assert pictures == sorted([*scores, "reconstructions_01", "reconstructions_02"])
+    events = EventAccumulator(str(folder))
+    events.Reload()
+    assert set(events.Tags()["images"]) == {"reconstructions", "forgetting/nlpd", "forgetting/rmse", "skill"}
+    assert "nlpd_by_variable/t2m" in events.Tags()["scalars"]
+    shown = capsys.readouterr().out
+    assert "after 2" in shown
+    assert "nlpd:" not in shown
+    run_here(tmp_path, "summary", "runs")
+    assert "t2m" not in capsys.readouterr().out

@@ -1,0 +1,53 @@
+"""Every ERA5 config runs, and is what its name says."""
+
+from pathlib import Path
+
+import pytest
+
+from datamodules.files import data_dir
+from gpvae.inducing import CosS, InducingVariables, LegS, PerDimPoints, PivotedPoints, Points
+from gpvae.modules import SVGPVAE
+from tests.configs.runs import CONFIGS, ERA5_NAMES, arguments, expect_warnings, read, run
+
+FAMILIES: dict[str, type[InducingVariables]] = {
+    "era5_finse": CosS,
+    "era5_ohsvgp": CosS,
+    "era5_ohsvgp_paper": LegS,
+    "era5_osvgp": Points,
+    "era5_ovc": PivotedPoints,
+    "era5_ovc_per_dim": PerDimPoints,
+}
+QUICK = [
+    "--data.points=4",
+    "--data.batch_size=2",
+    "--data.hours_per_task=30",
+    "--data.epochs_per_task=1",
+    "--data.stop_after=2",
+    "--model.num_inducing=8",
+    "--model.latent_dim=3",
+    "--figures.enabled=false",
+]
+
+
+@expect_warnings
+@pytest.mark.parametrize("name", ERA5_NAMES)
+def test_runs_and_is_what_its_name_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "era5_finse":
+        if not (data_dir() / "era5" / "finse_2018").is_dir():
+            pytest.skip(f"no era5/finse_2018 in {data_dir()}; set GPVAE_DATA_DIR")
+        monkeypatch.setenv("GPVAE_DATA_DIR", str(data_dir()))
+    done = run(monkeypatch, tmp_path, name, *QUICK)
+    assert {key[:2] for key in done.table.scores} == {(1, 1), (2, 1), (2, 2)}
+    model = SVGPVAE.load_from_checkpoint(done.folder / "checkpoints" / "last.ckpt", weights_only=True)
+    assert type(model.vae.stream.inducing) is FAMILIES[name]
+    assert model.learned == 2
+    assert (model.ewc is None) == (arguments(name, "model")["consolidation"] == "replay")
+
+
+@pytest.mark.parametrize("name", ERA5_NAMES)
+def test_has_the_numbers_of_the_paper(name: str) -> None:
+    model, stream = arguments(name, "model"), arguments(name, "data")
+    assert (model["num_inducing"], model["latent_dim"], model["lr"]) == (50, 20, 0.005)
+    assert stream["epochs_per_task"] == 20
+    assert read(name)["model"]["class_path"] == "SVGPVAE"
+    assert max(map(len, (CONFIGS / f"{name}.yaml").read_text().splitlines())) <= 120
