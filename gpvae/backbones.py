@@ -1,4 +1,7 @@
-"""The encoder and decoder that all GP-VAEs share."""
+"""The encoder and decoder that all GP-VAEs share, and the clock that they may look at."""
+
+import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +16,27 @@ def mlp(num_in: int, num_hidden: int, num_out: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(num_in, num_hidden), nn.SiLU(), nn.Linear(num_hidden, num_out))
 
 
+class Clock(nn.Module):
+    """The phases of known periods, such as the hour of the day: what needs no memory.
+
+    Args:
+        periods: The periods, in units of time; none for no clock.
+    """
+
+    periods: Tensor
+
+    def __init__(self, periods: Sequence[float] = ()) -> None:
+        super().__init__()
+        if any(not period > 0 for period in periods):
+            raise ValueError(f"periods are above zero, got {list(periods)}")
+        self.register_buffer("periods", torch.tensor(list(periods), dtype=torch.float64))
+
+    def forward(self, times: Tensor) -> Tensor:
+        """Cosine and sine of each phase, `[T, 2P]`, at times `[T]`."""
+        phases = 2 * math.pi * times[:, None] / self.periods
+        return torch.cat([phases.cos(), phases.sin()], -1)
+
+
 class Encoder(nn.Module):
     """y_t → pseudo-observations ỹ_t of the latents, and their variances ṽ_t.
 
@@ -22,20 +46,22 @@ class Encoder(nn.Module):
         num_variables: Number of observed variables V.
         latent_dim: Number of latent dimensions L.
         num_hidden: Width of the hidden layer.
+        num_phases: Number P of periods of the clock.
     """
 
-    def __init__(self, num_variables: int, latent_dim: int, num_hidden: int) -> None:
+    def __init__(self, num_variables: int, latent_dim: int, num_hidden: int, num_phases: int = 0) -> None:
         super().__init__()
-        self.network = mlp(2 * num_variables, num_hidden, 2 * latent_dim)
+        self.network = mlp(2 * (num_variables + num_phases), num_hidden, 2 * latent_dim)
 
-    def forward(self, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, y: Tensor, mask: Tensor, clock: Tensor) -> tuple[Tensor, Tensor]:
         """Pseudo-observations and their precisions 1/ṽ, `[B, L, T]` in double precision.
 
         Args:
             y: Observations `[B, T, V]`.
             mask: Which of them there are, `[B, T, V]`.
+            clock: The clock at each time, `[T, 2P]`.
         """
-        seen = torch.cat([torch.where(mask, y, 0.0), mask.to(y)], -1)
+        seen = torch.cat([torch.where(mask, y, 0.0), mask.to(y), clock.to(y).expand(*y.shape[:-1], -1)], -1)
         mean, raw = self.network(seen).double().mT.chunk(2, dim=-2)
         return mean, mask.any(-1)[..., None, :] / (softplus(raw) + LEAST_VARIANCE)
 
@@ -49,16 +75,24 @@ class Decoder(nn.Module):
         num_hidden: Width of the hidden layer.
         shared_noise: One σ² for all variables, as in the paper.
         noise: σ to start from.
+        num_phases: Number P of periods of the clock.
     """
 
     def __init__(
-        self, latent_dim: int, num_variables: int, num_hidden: int, shared_noise: bool = False, noise: float = 0.5
+        self,
+        latent_dim: int,
+        num_variables: int,
+        num_hidden: int,
+        shared_noise: bool = False,
+        noise: float = 0.5,
+        num_phases: int = 0,
     ) -> None:
         super().__init__()
-        self.network = mlp(latent_dim, num_hidden, num_variables)
+        self.network = mlp(latent_dim + 2 * num_phases, num_hidden, num_variables)
         self.log_scale = nn.Parameter(torch.full((1 if shared_noise else num_variables,), noise).log())
 
-    def forward(self, f: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and standard deviation of y, `[..., T, V]`, from latents `[..., L, T]`."""
-        mean = self.network(f.mT.to(self.log_scale))
+    def forward(self, f: Tensor, clock: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation of y, `[..., T, V]`, from latents `[..., L, T]` and the clock `[T, 2P]`."""
+        seen = torch.cat([f.mT, clock.to(f).expand(*f.mT.shape[:-1], -1)], -1)
+        mean = self.network(seen.to(self.log_scale))
         return mean, self.log_scale.exp().expand_as(mean)

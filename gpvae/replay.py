@@ -44,7 +44,8 @@ class Replay(nn.Module):
         """
         rng = torch.Generator().manual_seed(seed)
         times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64)
-        self.past = vae.latent(times.to(vae.stream.h))
+        times = times.to(vae.stream.h)
+        self.past, self.clock = vae.latent(times), vae.clock(times)
 
     def forward(self, decoder: Decoder, series: Tensor) -> Tensor:
         """The mean KL per scalar, over draws of past latents of some series.
@@ -57,5 +58,5 @@ class Replay(nn.Module):
         mean, spread = (part[series][..., some] for part in (self.past.mean, self.past.stddev))
         f = mean + spread * torch.randn_like(mean)
         with torch.no_grad():
-            wanted = Normal(*self.before(f))
-        return kl_divergence(wanted, Normal(*decoder(f))).mean()
+            wanted = Normal(*self.before(f, self.clock[some]))
+        return kl_divergence(wanted, Normal(*decoder(f, self.clock[some]))).mean()

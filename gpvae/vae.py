@@ -6,12 +6,14 @@ y_t = decoder(f_t) + noise, f a vector of L independent GPs over time for every 
 observations of f, so q(u) is conjugate: in the site of a series G = Σ a aᵀ/ṽ, h = Σ a ỹ/ṽ, a = L⁻¹ kuf.
 """
 
+from collections.abc import Sequence
+
 import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor, nn
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from gpvae.backbones import Decoder, Encoder
+from gpvae.backbones import Clock, Decoder, Encoder
 from gpvae.inducing import InducingVariables
 from gpvae.objectives import online_elbo
 from gpvae.posteriors import Posterior
@@ -28,11 +30,19 @@ class GPVAE(nn.Module):
         decoder: The decoder.
         kernel: A kernel of batch shape `[L]`, over time.
         inducing: A family of inducing variables.
+        periods: Periods of the clock that encoder and decoder look at.
     """
 
-    def __init__(self, encoder: Encoder, decoder: Decoder, kernel: Kernel, inducing: InducingVariables) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        decoder: Decoder,
+        kernel: Kernel,
+        inducing: InducingVariables,
+        periods: Sequence[float] = (),
+    ) -> None:
         super().__init__()
-        self.encoder, self.decoder = encoder, decoder
+        self.encoder, self.decoder, self.clock = encoder, decoder, Clock(periods)
         self.kernel = kernel.double()
         self.stream = StreamingPosterior(inducing)
 
@@ -45,6 +55,14 @@ class GPVAE(nn.Module):
         """
         frame, past = self.stream.task(self.kernel, series)
         return View.of(frame, times), past
+
+    def encode(self, times: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Pseudo-observations of the latents and their precisions, `[B, L, T]`."""
+        return self.encoder(y, mask, self.clock(times))
+
+    def decode(self, times: Tensor, f: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation of y, `[..., T, V]`, given latents `[..., L, T]`."""
+        return self.decoder(f, self.clock(times))
 
     def posterior(self, view: View, past: Site, mean: Tensor, precision: Tensor) -> Posterior:
         """q(v) of each series and latent dimension, `[B, L]`, given the past and what the encoder says."""
@@ -62,8 +80,8 @@ class GPVAE(nn.Module):
             mask: Which of them there are.
             noise: A standard normal draw `[B, L, T]` that makes a sample of f.
         """
-        q = self.posterior(view, past, *self.encoder(y, mask))
-        return bound(q, past, self.decoder(sample(q, view, noise)), y, mask)
+        q = self.posterior(view, past, *self.encode(view.times, y, mask))
+        return bound(q, past, self.decode(view.times, sample(q, view, noise)), y, mask)
 
     @torch.no_grad()
     def consolidate(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
@@ -76,7 +94,7 @@ class GPVAE(nn.Module):
         """
         self.stream.settle(self.kernel)
         view, past = self.task(times)
-        self.stream.end(view.frame, past + pseudo_site(view, *self.encoder(y, mask)))
+        self.stream.end(view.frame, past + pseudo_site(view, *self.encode(times, y, mask)))
 
     @torch.no_grad()
     def latent(self, times: Tensor, series: Tensor | None = None) -> Normal:
@@ -104,7 +122,7 @@ class GPVAE(nn.Module):
         """
         f = self.latent(times, series)
         noise = torch.randn(num_samples, *f.mean.shape, dtype=f.mean.dtype, device=f.mean.device, generator=rng)
-        mean, scale = self.decoder(f.mean + f.stddev * noise)
+        mean, scale = self.decode(times, f.mean + f.stddev * noise)
         return mean.movedim(0, -1), scale.movedim(0, -1)
 
 

@@ -26,16 +26,18 @@ class View:
         frame: The frame.
         a: Features L⁻¹ kuf, `[L, M, T]`.
         prior: Prior variances of f, `[L, T]`.
+        times: `[T]`.
     """
 
     frame: Frame
     a: Tensor
     prior: Tensor
+    times: Tensor
 
     @classmethod
     def of(cls, frame: Frame, times: Tensor) -> "View":
         """Look at times `[T]`."""
-        return cls(frame, *frame.features(times[:, None]))
+        return cls(frame, *frame.features(times[:, None]), times)
 
     def weighted_sum(self, weights: Tensor) -> Tensor:
         """Σ_t w_t a_t, `[B, L, M]`, for weights `[B, L, T]`."""

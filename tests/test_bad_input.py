@@ -178,6 +178,6 @@ def test_times_before_the_origin_are_refused(family: str) -> None:
     """With the way out."""
     gp = model(FAMILIES[family](60 if family != "LagT" else 8))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(OnlineGP, "_warn_unresolved", lambda _: None)
+        patch.setattr(OnlineGP, "warn_unresolved", lambda self, stacklevel: None)
         gp.update(*wave(20))
     refused(gp, lambda: gp.update([-1.0], [0.0]), r"before the origin 0.*origin=")

@@ -68,6 +68,10 @@ class ContinualModule(LightningModule):
         """Which variable each target of `predictive` is of, from 0; None where there is but one."""
         return None
 
+    def on_fit_start(self) -> None:
+        """Be in training mode altogether; gpytorch shares one module among all models, which others may have left."""
+        self.train()
+
     def on_validation_epoch_start(self) -> None:
         """Make room for the scores of all tasks that are evaluated."""
         self.scores.reset(len(self.trainer.num_val_batches))

@@ -43,6 +43,8 @@ class SVGPVAE(ContinualModule):
         ewc_running: Its running form, anchored at the last task only.
         replay_strength: Strength of replay; 1 weighs a past task like the present one.
         shared_noise: One noise variance for all variables, as in the paper; else one each.
+        periods: Periods, such as the 24 hours of a day, whose phase encoder and decoder can read from a clock; none if
+            not given, as in the paper.
         lr: Learning rate of Adam.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
@@ -66,6 +68,7 @@ class SVGPVAE(ContinualModule):
         ewc_running: bool = False,
         replay_strength: float = 1.0,
         shared_noise: bool = False,
+        periods: list[float] | None = None,
         lr: float = 0.005,
         num_samples: int = 100,
         seed: int = 0,
@@ -79,12 +82,14 @@ class SVGPVAE(ContinualModule):
         preset = find_method(method)
         options = {**(preset.options if inducing is None else {}), **(inducing_options or {})}
         (family,) = build_families(inducing or preset.family, num_inducing, 1, seed, options)
-        decoder = Decoder(latent_dim, num_variables, hidden_dim, shared_noise)
+        num_phases = len(periods or [])
+        decoder = Decoder(latent_dim, num_variables, hidden_dim, shared_noise, num_phases=num_phases)
         self.vae = GPVAE(
-            Encoder(num_variables, latent_dim, hidden_dim),
+            Encoder(num_variables, latent_dim, hidden_dim, num_phases),
             decoder,
             latent_kernel(kernel, latent_dim, shortest, longest),
             family,
+            periods or [],
         )
         networks = ewc.flat([self.vae.encoder, self.vae.decoder])
         self.ewc = ewc.EWC(len(networks), ewc_running) if consolidation in ("ewc", "both") else None
@@ -192,14 +197,15 @@ class SVGPVAE(ContinualModule):
             view, past = self.vae.task(times)
         noise = torch.randn(len(y), *view.prior.shape, dtype=view.a.dtype, device=view.a.device)
         with torch.enable_grad():
-            encoded = tuple(part.detach().requires_grad_() for part in self.vae.encoder(y, mask))
+            encoded = tuple(part.detach().requires_grad_() for part in self.vae.encode(times, y, mask))
             q = self.vae.posterior(view, past, *encoded)
             f = sample(q, view, noise)
-            decoded = self.vae.decoder(f)
+            decoded = self.vae.decode(times, f)
             value = bound(q, past, decoded, y, mask).sum()
             by_output = torch.autograd.grad(value, (*encoded, *decoded))
-        encoder = ewc.per_sample_gradients(self.vae.encoder, (y, mask), by_output[:2])
-        decoder = ewc.per_sample_gradients(self.vae.decoder, (f.detach(),), by_output[2:])
+        clock = self.vae.clock(times).expand(len(y), -1, -1)
+        encoder = ewc.per_sample_gradients(self.vae.encoder, (y, mask, clock), by_output[:2])
+        decoder = ewc.per_sample_gradients(self.vae.decoder, (f.detach(), clock), by_output[2:])
         return torch.cat([encoder, decoder], -1).square().sum(0)
 
     def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:

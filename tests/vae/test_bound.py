@@ -20,14 +20,14 @@ NOISE = 0.3
 class ReadsOff(nn.Module):
     """An encoder whose pseudo-observations are the observations."""
 
-    def forward(self, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, y: Tensor, mask: Tensor, clock: Tensor) -> tuple[Tensor, Tensor]:
         return y.mT.double(), mask.mT.double() / NOISE**2
 
 
 class Shows(nn.Module):
     """A decoder that shows the latents as they are."""
 
-    def forward(self, f: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, f: Tensor, clock: Tensor) -> tuple[Tensor, Tensor]:
         return f.mT, torch.full_like(f.mT, NOISE)
 
 
@@ -112,7 +112,7 @@ def long_form(vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor, noise: Tensor)
     Kuu = family.kuu(kernel)
     Kuu = Kuu + 1e-9 * Kuu.diagonal(dim1=-2, dim2=-1).mean(-1)[:, None, None] * torch.eye(Kuu.shape[-1])
     Kuf = family.kuf(kernel, times[:, None])
-    pseudo, precision = (part[0] for part in vae.encoder(y[None], mask[None]))
+    pseudo, precision = (part[0] for part in vae.encode(times, y[None], mask[None]))
     v = 1 / precision
     S = Kuu + Kuf @ torch.diag_embed(precision) @ Kuf.mT
     m = Kuu @ torch.linalg.solve(S, Kuf @ (precision * pseudo)[..., None])
@@ -130,7 +130,7 @@ def long_form(vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor, noise: Tensor)
     )
     hensman = Normal(mean, v.sqrt()).log_prob(pseudo) - 0.5 * conditional / v - 0.5 * (var - conditional) / v
     f = mean + var.sqrt() * noise
-    likelihood = torch.where(mask, Normal(*vae.decoder(f)).log_prob(y), 0.0).double().sum()
+    likelihood = torch.where(mask, Normal(*vae.decode(times, f)).log_prob(y), 0.0).double().sum()
     pseudo_term = Normal(pseudo, v.sqrt()).log_prob(mean) - 0.5 * var / v  # E_q log N(f; ỹ, ṽ)
     return likelihood - pseudo_term.sum() + hensman.sum() - kl.sum()
 
