@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor, nn
-from torch.distributions import Categorical, MixtureSameFamily, Normal
+from torch.distributions import Normal
 
 from gpvae.backbones import Clock, Decoder, Encoder
 from gpvae.inducing import InducingVariables
@@ -143,8 +143,3 @@ def bound(q: Posterior, past: Site, decoded: tuple[Tensor, Tensor], y: Tensor, m
     log_prob = Normal(*decoded).log_prob(torch.where(mask, y, 0.0))
     expected = torch.where(mask, log_prob, 0.0).double().sum((-2, -1))
     return expected + online_elbo(q, past, torch.zeros_like(q.mean[..., 0])).sum(-1)
-
-
-def mixture(mean: Tensor, scale: Tensor) -> MixtureSameFamily:
-    """The distribution of y that draws `[..., S]` stand for."""
-    return MixtureSameFamily(Categorical(logits=torch.zeros_like(mean)), Normal(mean, scale))

@@ -2,7 +2,7 @@
 
 from gpvae.metrics.calibration import ECE
 from gpvae.metrics.forgetting import BackwardTransfer, Forgetting, TaskMatrix
-from gpvae.metrics.monte_carlo import monte_carlo
+from gpvae.metrics.monte_carlo import equal_mixture, monte_carlo
 from gpvae.metrics.pointwise import NLPD, RMSE, Accuracy
 from gpvae.metrics.registry import METRICS, find_metric, for_likelihood
 from gpvae.metrics.task_scores import TaskScores
@@ -19,6 +19,7 @@ __all__ = [
     "TaskMatrix",
     "TaskScores",
     "TaskTable",
+    "equal_mixture",
     "find_metric",
     "for_likelihood",
     "monte_carlo",

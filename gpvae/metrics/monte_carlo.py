@@ -3,7 +3,7 @@
 import torch
 from gpytorch.likelihoods import GaussianLikelihood, Likelihood
 from torch import Tensor
-from torch.distributions import Categorical, MixtureSameFamily, Normal
+from torch.distributions import Categorical, Distribution, MixtureSameFamily, Normal
 
 
 def monte_carlo(likelihood: Likelihood, f_samples: Tensor) -> MixtureSameFamily:
@@ -24,5 +24,9 @@ def monte_carlo(likelihood: Likelihood, f_samples: Tensor) -> MixtureSameFamily:
     """
     f = f_samples.movedim(0, -1)
     gaussian = isinstance(likelihood, GaussianLikelihood)
-    components = Normal(f, likelihood.noise.sqrt()) if gaussian else likelihood(f)
-    return MixtureSameFamily(Categorical(logits=torch.zeros_like(f)), components)
+    return equal_mixture(Normal(f, likelihood.noise.sqrt()) if gaussian else likelihood(f))
+
+
+def equal_mixture(components: Distribution) -> MixtureSameFamily:
+    """The mixture, with equal weights, over the last axis of a batch of distributions."""
+    return MixtureSameFamily(Categorical(logits=torch.zeros_like(components.mean)), components)

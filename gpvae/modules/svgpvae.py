@@ -6,16 +6,17 @@ import torch
 from gpytorch.kernels import MaternKernel, RBFKernel
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
-from torch.distributions import Distribution
+from torch.distributions import Distribution, Normal
 
 from gpvae import checks, ewc
 from gpvae.backbones import Decoder, Encoder
 from gpvae.catalogue import SMOOTHNESS, KernelName, Scalar, build_families, find_method
 from gpvae.inference import only_training
+from gpvae.metrics import equal_mixture
 from gpvae.modules.base import ContinualModule
 from gpvae.replay import Replay
 from gpvae.sites import Site
-from gpvae.vae import GPVAE, bound, mixture, sample
+from gpvae.vae import GPVAE, bound, sample
 from gpvae.view import View
 
 Consolidation = Literal["ewc", "replay", "both", "none"]
@@ -213,7 +214,7 @@ class SVGPVAE(ContinualModule):
         series, times, y, mask = batch
         rng = torch.Generator(y.device).manual_seed(self.seed)
         mean, scale = self.vae.draws(times, series, self.num_samples, rng)
-        return mixture(mean[mask], scale[mask]), y[mask]
+        return equal_mixture(Normal(mean[mask], scale[mask])), y[mask]
 
     def predict_step(
         self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int, dataloader_idx: int = 0
