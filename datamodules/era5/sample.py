@@ -12,7 +12,7 @@ from datamodules.era5.variables import KNOWN, StepType
 from datamodules.era5.weather import make_weather
 
 START = np.datetime64("2020-01-01T00", "h")
-VERSION = 1  # of what is written: a new one is made afresh, not taken from an old cache
+VERSION = 2  # of what is written: a new one is made afresh, not taken from an old cache
 STEP_TYPES: tuple[StepType, ...] = ("instant", "accum", "max")
 NOTE = "SYNTHETIC weather, made up by gpvae from random waves and simple physics. Not ERA5: nothing here was measured."
 

@@ -9,10 +9,13 @@ from datamodules.era5.waves import Array, Waves, noise, smooth
 GRAVITY, GAS_CONSTANT, AIR_DENSITY, STEFAN_BOLTZMANN = 9.81, 287.0, 1.25, 5.67e-8
 SOLAR_CONSTANT = 1361.0
 
+# Most of the variance of real pressure, and half that of temperature and wind, takes a week or longer (ERA5 at London,
+# winter of 2020): so the slow waves outweigh the moving ones.
+MOVING, SLOW = 0.63, 1.19
 PRESSURE_MOVING = Waves(1, 24, (2000, 6000))
-PRESSURE_SLOW = Waves(2, 8, (4000, 9000), (3, 12))
-AIR_MASS = Waves(3, 16, (1500, 5000))
-HUMIDITY = Waves(4, 24, (500, 2500))
+PRESSURE_SLOW = Waves(2, 16, (3000, 8000), (4, 16))
+AIR_MASS = Waves(3, 24, (2000, 7000), (5, 25))
+HUMIDITY = Waves(4, 24, (700, 3000), (5, 40))
 FRONTS = Waves(5, 32, (350, 1300))
 SHOWERS = Waves(6, 60, (100, 350))
 LOW_CLOUDS = Waves(7, 40, (200, 900))
@@ -36,10 +39,10 @@ def make_weather(start: np.datetime64, num_hours: int) -> dict[str, Array]:
     rough = [noise(key, num_hours, len(land)) for key in range(100, 106)]
 
     # Pressure: highs and lows that move east, on a slope towards Iceland that makes the west wind.
-    anomaly = 1.0 * PRESSURE_MOVING.at(*here) + 0.9 * PRESSURE_SLOW.at(*here)
+    anomaly = MOVING * PRESSURE_MOVING.at(*here) + SLOW * PRESSURE_SLOW.at(*here)
     msl = 101_200 + 850 * anomaly - 0.8 * here[2]
     slopes = zip(PRESSURE_MOVING.gradient(*here), PRESSURE_SLOW.gradient(*here), strict=True)
-    east, north = (850e-3 * (1.0 * moving + 0.9 * slow) for moving, slow in slopes)  # Pa per m
+    east, north = (850e-3 * (MOVING * moving + SLOW * slow) for moving, slow in slopes)  # Pa per m
     coriolis = 2 * 7.292e-5 * np.sin(np.radians(latitude)) * AIR_DENSITY
     geostrophic_u, geostrophic_v = -(north - 0.8e-3) / coriolis, east / coriolis
 
