@@ -1,7 +1,6 @@
 """Predictions of `gpvae predict`, written to a file."""
 
 import csv
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import BasePredictionWriter
 from rich import print as show
 from torch import Tensor
+
+from gpvae.atomic import replacing
 
 FILE_NAME = "predictions.csv"
 Row = list[float]
@@ -37,13 +38,10 @@ class PredictionTable(BasePredictionWriter):
         if not trainer.is_global_zero or not rows:
             return
         dims = [f"x{dim}" for dim in range(1, len(rows[0]) - 3)]
-        self.folder.mkdir(parents=True, exist_ok=True)
-        unfinished = self.folder / f".{FILE_NAME}.{os.getpid()}"
-        with unfinished.open("w", newline="") as file:
+        with replacing(self.folder / FILE_NAME) as unfinished, unfinished.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["task", *dims, "y", "mean", "stddev"])
             writer.writerows([int(task), *values] for task, *values in sorted(rows))
-        os.replace(unfinished, self.folder / FILE_NAME)
         show(f"{len(rows)} predictions are in {self.folder / FILE_NAME}")
 
 

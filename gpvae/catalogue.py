@@ -84,6 +84,29 @@ def build_kernel(name: KernelName, input_dim: int) -> Kernel:
     return ScaleKernel(base).double()
 
 
+def families_of(
+    method: Method,
+    inducing: str | None,
+    num_inducing: int,
+    input_dim: int,
+    seed: int,
+    options: Mapping[str, Scalar] | None,
+) -> list[InducingVariables]:
+    """The families of inducing variables of a method, or another one in their place.
+
+    Args:
+        method: The method.
+        inducing: Name of the family to take instead; that of the method, with its options, if not given.
+        num_inducing: Number of variables.
+        input_dim: Input dimension.
+        seed: Seed, for the families that ask for it.
+        options: Further options of the family.
+    """
+    own = (method.family_in_space if input_dim > 1 else None) or method.family
+    preset = method.options if inducing is None else {}
+    return build_families(inducing or own, num_inducing, input_dim, seed, {**preset, **(options or {})})
+
+
 def build_families(
     name: str, num_inducing: int, input_dim: int, seed: int, options: Mapping[str, Scalar]
 ) -> list[InducingVariables]:

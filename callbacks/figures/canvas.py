@@ -3,7 +3,6 @@
 Figures are matplotlib objects without pyplot: no backend is chosen, nothing stays in memory once they are dropped.
 """
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,8 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.image import imsave
 from numpy.typing import NDArray
+
+from gpvae.atomic import replacing
 
 #: Colours that colour-blind readers tell apart (after Okabe and Ito 2008).
 BLUE, DARK_ORANGE, VERMILLION = "#0072B2", "#C47F00", "#D55E00"
@@ -116,10 +117,5 @@ def save_png(pixels: NDArray[np.uint8], path: Path) -> None:
         pixels: `[height, width, 3]`.
         path: Where to write; the folder is made if need be.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with replacing(path) as unfinished:
         imsave(unfinished, pixels, format="png")
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)

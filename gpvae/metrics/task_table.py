@@ -2,11 +2,11 @@
 
 import csv
 import math
-import os
 from pathlib import Path
 
 import numpy as np
 
+from gpvae.atomic import replacing
 from gpvae.metrics.forgetting import Forgetting
 from gpvae.metrics.registry import METRICS
 
@@ -84,14 +84,11 @@ class TaskTable:
 
     def write(self, path: Path) -> None:
         """Write a csv file, all at once: whoever reads it meanwhile finds the old one or the new one."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-        with unfinished.open("w", newline="") as file:
+        with replacing(path) as unfinished, unfinished.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(COLUMNS)
             for (after_task, task, metric), value in sorted(self.scores.items()):
                 writer.writerow([after_task, task, metric, repr(value)])
-        os.replace(unfinished, path)
 
     @classmethod
     def read(cls, path: Path) -> "TaskTable":

@@ -16,8 +16,8 @@ from gpvae.catalogue import (
     KernelName,
     LikelihoodName,
     Scalar,
-    build_families,
     build_kernel,
+    families_of,
     find_method,
 )
 from gpvae.inference import only_training
@@ -87,10 +87,8 @@ class StreamingGP(ContinualModule):
         self.save_hyperparameters()
         self.lr, self.hyperparameters, self.shortest = lr, hyperparameters, shortest
         preset = find_method(method)
-        family = inducing or (preset.family_in_space if input_dim > 1 else None) or preset.family
-        options = {**(preset.options if inducing is None else {}), **(inducing_options or {})}
         self.gp = OnlineGP(
-            build_families(family, num_inducing, input_dim, seed, options),
+            families_of(preset, inducing, num_inducing, input_dim, seed, inducing_options),
             build_kernel(kernel or preset.kernel, input_dim),
             LIKELIHOODS[likelihood](),
             power=power,

@@ -10,7 +10,7 @@ from torch.distributions import Distribution, Normal
 
 from gpvae import checks, ewc
 from gpvae.backbones import Decoder, Encoder
-from gpvae.catalogue import SMOOTHNESS, KernelName, Scalar, build_families, find_method
+from gpvae.catalogue import SMOOTHNESS, KernelName, Scalar, families_of, find_method
 from gpvae.inference import only_training
 from gpvae.metrics import equal_mixture
 from gpvae.modules.base import ContinualModule
@@ -80,9 +80,7 @@ class SVGPVAE(ContinualModule):
         self.save_hyperparameters()
         self.lr, self.hyperparameters, self.num_samples, self.seed = lr, hyperparameters, num_samples, seed
         self.ewc_strength, self.replay_strength = ewc_strength, replay_strength
-        preset = find_method(method)
-        options = {**(preset.options if inducing is None else {}), **(inducing_options or {})}
-        (family,) = build_families(inducing or preset.family, num_inducing, 1, seed, options)
+        (family,) = families_of(find_method(method), inducing, num_inducing, 1, seed, inducing_options)
         num_phases = len(periods or [])
         decoder = Decoder(latent_dim, num_variables, hidden_dim, shared_noise, num_phases=num_phases)
         self.vae = GPVAE(
