@@ -32,9 +32,7 @@ class Posterior:
         """The site that gives this posterior: G = S⁻¹ - I, h = S⁻¹ mean, and log evidence `bound`."""
         identity = identity_like(self.root).expand_as(self.root)
         inverse = torch.linalg.solve_triangular(self.root, identity, upper=True)
-        P = inverse.mT @ inverse
-        site = Site(torch.zeros_like(bound), matvec(P, self.mean), P - identity)
-        return Site(bound - site.log_evidence(), site.h, site.G)
+        return Site.of_posterior(self.mean, inverse.mT @ inverse, bound)
 
     def marginals(self, a: Tensor, prior: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of f where the features are a `[*L, M, N]` and the prior variance is `[*L, N]`.

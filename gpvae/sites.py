@@ -49,6 +49,30 @@ class Site:
         half = solve_lower(P, self.h[..., None])[..., 0]
         return self.c + 0.5 * (half**2).sum(-1) - 0.5 * log_det(P)
 
+    @classmethod
+    def of_posterior(cls, mean: Tensor, P: Tensor, log_evidence: Tensor) -> "Site":
+        """The site that turns the prior N(0, I) into N(mean, P⁻¹): G = P - I, h = P mean.
+
+        Args:
+            mean: `[*B, M]`.
+            P: Precision, `[*B, M, M]`.
+            log_evidence: What the log evidence of the site shall be, `[*B]`.
+        """
+        site = cls(torch.zeros_like(log_evidence), matvec(P, mean), P - identity_like(P))
+        return cls(log_evidence - site.log_evidence(), site.h, site.G)
+
+    def through(self, U: Tensor) -> "Site":
+        """What this site says about w = Uᵀv: with the same q(w), N(Uᵀ mean, UᵀΣU), and the same log evidence.
+
+        Args:
+            U: Orthonormal columns, so that w has the prior N(0, I) too, `[*L, M, r]`.
+        """
+        P = cholesky(precision(self.G), jitter=0.0)
+        half, mean = solve_lower(P, U), solve_lower(P, self.h[..., None])
+        root = cholesky(half.mT @ half, jitter=0.0)
+        inverse = solve_lower(root, identity_like(root).expand_as(root))
+        return Site.of_posterior((half.mT @ mean)[..., 0], inverse.mT @ inverse, self.log_evidence())
+
     def transport(self, C: Tensor, R: Tensor, power: float = 0.0) -> "Site":
         """This site on v, seen from newer variables w with v | w ~ N(Cᵀw, R).
 

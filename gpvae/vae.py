@@ -31,6 +31,7 @@ class GPVAE(nn.Module):
         kernel: A kernel of batch shape `[L]`, over time.
         inducing: A family of inducing variables.
         periods: Periods of the clock that encoder and decoder look at.
+        power: α of power expectation propagation, by which the past is handed on from task to task.
     """
 
     def __init__(
@@ -40,11 +41,12 @@ class GPVAE(nn.Module):
         kernel: Kernel,
         inducing: InducingVariables,
         periods: Sequence[float] = (),
+        power: float = 0.0,
     ) -> None:
         super().__init__()
         self.encoder, self.decoder, self.clock = encoder, decoder, Clock(periods)
         self.kernel = kernel.double()
-        self.stream = StreamingPosterior(inducing)
+        self.stream = StreamingPosterior(inducing, power)
 
     def task(self, times: Tensor, series: Tensor | None = None) -> tuple[View, Site]:
         """Times of the present task, and the past of each series, seen from its inducing variables.
@@ -55,6 +57,11 @@ class GPVAE(nn.Module):
         """
         frame, past = self.stream.task(self.kernel, series)
         return View.of(frame, times), past
+
+    def condensed_task(self, times: Tensor) -> tuple[View, Site]:
+        """As `task`, with all that does not change while kernel and inducing variables stay: for many steps."""
+        view, past = self.task(times)
+        return view.condensed(past)
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`."""

@@ -4,18 +4,20 @@ All series share the times, so what a site needs, Σ_t w_t a_t a_tᵀ with a wei
 weights with the pairs a_ti a_tj, i <= j, which are computed once. So is the variance a_tᵀ S a_t.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from gpvae.posteriors import Posterior
-from gpvae.sites import residual_variance
+from gpvae.sites import Site, residual_variance
 from gpvae.streaming import Frame
 
 #: Up to so many numbers the pairs are kept; beyond, sums are formed anew for every series.
 MOST_PAIRS = 2**27
+#: Directions in which features are smaller than this share of the greatest are left out of a condensed view.
+SPAN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class View:
 
     Attributes:
         frame: The frame.
-        a: Features L⁻¹ kuf, `[L, M, T]`.
+        a: Features L⁻¹ kuf, `[L, M, T]`, or c of them.
         prior: Prior variances of f, `[L, T]`.
         times: `[T]`.
     """
@@ -38,6 +40,22 @@ class View:
     def of(cls, frame: Frame, times: Tensor) -> "View":
         """Look at times `[T]`."""
         return cls(frame, *frame.features(times[:, None]), times)
+
+    def condensed(self, past: Site) -> tuple["View", Site]:
+        """The same times and past, seen from as few variables w = Uᵀv as the features at these times span.
+
+        A task is a short piece of the stream, so it touches but some directions of v: a = U c with U of rank r << M.
+        q(w), and all bounds, are those of v; nothing is approximated beyond `SPAN`.
+
+        Args:
+            past: The site of the past on v.
+
+        Returns:
+            The view with features c, `[L, r, T]`, and the site of the past on w.
+        """
+        U, sizes, _ = torch.linalg.svd(self.a, full_matrices=False)
+        U = U[..., : int((sizes > SPAN * sizes.amax()).sum(-1).amax())]
+        return replace(self, a=U.mT @ self.a), past.through(U)
 
     def weighted_sum(self, weights: Tensor) -> Tensor:
         """Σ_t w_t a_t, `[B, L, M]`, for weights `[B, L, T]`."""

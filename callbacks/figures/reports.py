@@ -6,8 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: How metrics are written; others as they are called.
-NAMES = {"nlpd": "NLPD", "rmse": "RMSE", "ece": "Calibration error", "accuracy": "Accuracy"}
-HIGHER_IS_BETTER = {"accuracy"}
+NAMES = {
+    "nlpd": "NLPD",
+    "rmse": "RMSE",
+    "ece": "Calibration error",
+    "coverage": "Coverage of 90 % intervals",
+    "accuracy": "Accuracy",
+}
+HIGHER_IS_BETTER = {"coverage", "accuracy"}
+HINTS = {"coverage": " (0.9 is right)", "accuracy": " (higher is better)"}
 
 
 @runtime_checkable
@@ -40,6 +47,4 @@ class ReportByVariable(Protocol):
 
 def hint(metric: str) -> str:
     """Which way is better, where that is known."""
-    if metric not in NAMES:
-        return ""
-    return " (higher is better)" if metric in HIGHER_IS_BETTER else " (lower is better)"
+    return HINTS.get(metric, " (lower is better)" if metric in NAMES else "")

@@ -3,7 +3,7 @@
 from gpvae.metrics.calibration import ECE
 from gpvae.metrics.forgetting import BackwardTransfer, Forgetting, TaskMatrix
 from gpvae.metrics.monte_carlo import equal_mixture, monte_carlo
-from gpvae.metrics.pointwise import NLPD, RMSE, Accuracy
+from gpvae.metrics.pointwise import NLPD, RMSE, Accuracy, Coverage
 from gpvae.metrics.registry import METRICS, find_metric, for_likelihood
 from gpvae.metrics.task_scores import TaskScores
 from gpvae.metrics.task_table import TaskTable
@@ -15,6 +15,7 @@ __all__ = [
     "RMSE",
     "Accuracy",
     "BackwardTransfer",
+    "Coverage",
     "Forgetting",
     "TaskMatrix",
     "TaskScores",

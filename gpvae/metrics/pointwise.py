@@ -1,4 +1,4 @@
-"""Metrics that are a mean over test points: NLPD, RMSE and accuracy."""
+"""Metrics that are a mean over test points: NLPD, RMSE, coverage and accuracy."""
 
 from abc import abstractmethod
 from typing import Any
@@ -134,6 +134,33 @@ class RMSE(PointwiseMean):
     def finish(self, mean: Tensor) -> Tensor:
         """The root of the mean."""
         return mean.sqrt()
+
+
+class Coverage(PointwiseMean):
+    """Share of targets within the central 90 % predictive interval; 0.9 if it is honest, less if it is too narrow.
+
+    A target is inside if the predictive distribution function there is between 0.05 and 0.95. Of a discrete
+    distribution this makes no use.
+
+    Args:
+        num_groups: How many groups points may fall into.
+        kwargs: Handed on to `torchmetrics.Metric`.
+
+    Example:
+        >>> import torch
+        >>> from torch.distributions import Normal
+        >>> coverage = Coverage()
+        >>> coverage.update(Normal(torch.zeros(4), torch.ones(4)), torch.tensor([-2.0, 0.0, 1.6, 1.7]))
+        >>> print(f"{coverage.compute():.2f}")
+        0.50
+    """
+
+    higher_is_better = True
+    level = 0.9
+
+    def score(self, predictive: Distribution, target: Tensor) -> Tensor:
+        """1 inside, |P(Y <= y) - ½| <= level / 2."""
+        return (predictive.cdf(target) - 0.5).abs() <= self.level / 2
 
 
 class Accuracy(PointwiseMean):

@@ -3,9 +3,15 @@
 from torchmetrics import Metric
 
 from gpvae.metrics.calibration import ECE
-from gpvae.metrics.pointwise import NLPD, RMSE, Accuracy
+from gpvae.metrics.pointwise import NLPD, RMSE, Accuracy, Coverage
 
-METRICS: dict[str, type[Metric]] = {"nlpd": NLPD, "rmse": RMSE, "ece": ECE, "accuracy": Accuracy}
+METRICS: dict[str, type[Metric]] = {
+    "nlpd": NLPD,
+    "rmse": RMSE,
+    "ece": ECE,
+    "coverage": Coverage,
+    "accuracy": Accuracy,
+}
 
 _BY_LIKELIHOOD = {
     "gaussian": ["nlpd", "rmse", "ece"],

@@ -46,6 +46,8 @@ class SVGPVAE(ContinualModule):
         shared_noise: One noise variance for all variables, as in the paper; else one each.
         periods: Periods, such as the 24 hours of a day, whose phase encoder and decoder can read from a clock; none if
             not given, as in the paper.
+        power: α of power expectation propagation, by which the past is handed on to new inducing variables: 0 is
+            the variational bound, 1 expectation propagation, which trusts the past less where they resolve it less.
         lr: Learning rate of Adam.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
@@ -70,13 +72,14 @@ class SVGPVAE(ContinualModule):
         replay_strength: float = 1.0,
         shared_noise: bool = False,
         periods: list[float] | None = None,
+        power: float = 0.0,
         lr: float = 0.005,
         num_samples: int = 100,
         seed: int = 0,
     ) -> None:
         checks.choice("consolidation", consolidation, get_args(Consolidation))
         checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
-        super().__init__(["nlpd", "rmse"], num_variables)
+        super().__init__(["nlpd", "rmse", "coverage"], num_variables)
         self.save_hyperparameters()
         self.lr, self.hyperparameters, self.num_samples, self.seed = lr, hyperparameters, num_samples, seed
         self.ewc_strength, self.replay_strength = ewc_strength, replay_strength
@@ -89,6 +92,7 @@ class SVGPVAE(ContinualModule):
             latent_kernel(kernel, latent_dim, shortest, longest),
             family,
             periods or [],
+            power,
         )
         networks = ewc.flat([self.vae.encoder, self.vae.decoder])
         self.ewc = ewc.EWC(len(networks), ewc_running) if consolidation in ("ewc", "both") else None
@@ -138,7 +142,7 @@ class SVGPVAE(ContinualModule):
         times, y, mask = data
         self._data = (times, y, mask)
         with torch.no_grad():
-            self._fixed = None if self._trained_in_gp() else self.vae.task(times)
+            self._fixed = None if self._trained_in_gp() else self.vae.condensed_task(times)
         if self.replay is not None and self.learned > 0:
             self.replay.prepare(self.vae, float(times[0]), self.seed + int(self.learned))
 

@@ -3,6 +3,7 @@
 import csv
 import math
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning"),
     pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning"),
 ]
+
+METRICS = ("nlpd", "rmse", "coverage")
 
 
 class PlainLoop(Callback):
@@ -40,15 +43,17 @@ class PlainLoop(Callback):
                     target = float(y[b, t, v])
                     z = (target - mean[b, t, v]) / scale[b, t, v]
                     density = np.mean(np.exp(-0.5 * z**2) / scale[b, t, v] / math.sqrt(2 * math.pi))
-                    scored = (-math.log(density), (target - mean[b, t, v].mean()) ** 2)
+                    below = np.mean([NormalDist().cdf(value) for value in z])
+                    inside = float(0.05 <= below <= 0.95)
+                    scored = (-math.log(density), (target - mean[b, t, v].mean()) ** 2, inside)
                     for name in ("", f":{NAMES[v]}"):
                         points.setdefault((task + 1, name), []).append(scored)
                         points.setdefault((0, name), []).append(scored)
         for (task, name), scored in points.items():
-            nlpd, square = np.mean(scored, axis=0)
+            nlpd, square, inside = np.mean(scored, axis=0)
             seen = "" if task else "_seen"
-            self.rows[after_task, task or after_task, f"nlpd{seen}{name}"] = nlpd
-            self.rows[after_task, task or after_task, f"rmse{seen}{name}"] = math.sqrt(square)
+            for metric, value in (("nlpd", nlpd), ("rmse", math.sqrt(square)), ("coverage", inside)):
+                self.rows[after_task, task or after_task, f"{metric}{seen}{name}"] = value
 
 
 def rows(folder: Path) -> dict[tuple[int, int, str], float]:
@@ -62,8 +67,8 @@ def test_the_csv_file_has_what_a_plain_loop_finds(tmp_path: Path, capsys: pytest
     learn(tmp_path, small_model(), made_up(), report, loop)
     found = rows(tmp_path)
     assert found == pytest.approx(loop.rows, rel=1e-5)
-    assert len(found) == 2 * (3 + 2) * (1 + len(NAMES))
-    assert report.metrics == ["nlpd", "rmse"]
+    assert len(found) == 3 * (3 + 2) * (1 + len(NAMES))
+    assert report.metrics == list(METRICS)
     assert report.variables == list(NAMES)
     shown = capsys.readouterr().out
     assert "NLPD on each task" in shown
@@ -84,10 +89,10 @@ def test_the_log_has_one_curve_for_each_variable(tmp_path: Path) -> None:
     learn(tmp_path, small_model(), made_up(), TaskReport(print_table=False))
     events = EventAccumulator(str(tmp_path))
     events.Reload()
-    tags = {tag for tag in events.Tags()["scalars"] if tag.startswith(("nlpd", "rmse"))}
-    single = {f"{metric}_by_variable/{name}" for metric in ("nlpd", "rmse") for name in NAMES}
+    tags = {tag for tag in events.Tags()["scalars"] if tag.startswith(METRICS)}
+    single = {f"{metric}_by_variable/{name}" for metric in METRICS for name in NAMES}
     parts = ("task_01", "task_02", "seen", "forgetting", "backward_transfer")
-    assert tags == single | {f"{metric}/{part}" for metric in ("nlpd", "rmse") for part in parts}
+    assert tags == single | {f"{metric}/{part}" for metric in METRICS for part in parts}
     curve = events.Scalars("nlpd_by_variable/t2m")
     assert [point.step for point in curve] == [1, 2]
     assert curve[-1].value == pytest.approx(rows(tmp_path)[2, 2, "nlpd_seen:t2m"])
@@ -108,4 +113,4 @@ def test_one_variable_is_scored_once(tmp_path: Path) -> None:
     stream = made_up(num_tasks=1)
     stream.names = ("t2m",)
     learn(tmp_path, small_model(num_variables=1), stream, TaskReport(print_table=False))
-    assert {metric for _, _, metric in rows(tmp_path)} == {"nlpd", "nlpd_seen", "rmse", "rmse_seen"}
+    assert {metric for _, _, metric in rows(tmp_path)} == {*METRICS, *(f"{metric}_seen" for metric in METRICS)}

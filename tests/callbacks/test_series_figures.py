@@ -73,7 +73,7 @@ def test_each_task_leaves_its_figures_and_no_other_trace(tmp_path: Path) -> None
     learn(tmp_path, small_model(), made_up(), TaskReport(print_table=False), witness)
     assert witness.num_seen == 2
     assert sorted(path.name for path in (tmp_path / "figures").glob("*")) == [
-        *("forgetting_nlpd.png", "forgetting_rmse.png"),
+        *("forgetting_coverage.png", "forgetting_nlpd.png", "forgetting_rmse.png"),
         *("reconstructions_01.png", "reconstructions_02.png", "skill.png"),
     ]
     events = EventAccumulator(str(tmp_path), size_guidance={IMAGES: 0})
@@ -82,6 +82,7 @@ def test_each_task_leaves_its_figures_and_no_other_trace(tmp_path: Path) -> None
         "reconstructions": [1, 2],
         "forgetting/nlpd": [1, 2],
         "forgetting/rmse": [2],
+        "forgetting/coverage": [2],
         "skill": [2],
     }
     for path in (tmp_path / "figures").glob("*.png"):

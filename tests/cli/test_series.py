@@ -30,14 +30,15 @@ def test_weather_from_config_to_scores_and_figures(
     with (folder / "task_metrics.csv").open() as file:
         rows = [(row["after_task"], row["task"], row["metric"]) for row in csv.DictReader(file)]
     assert len(set(rows)) == len(rows)
-    for metric in ("nlpd", "rmse", "nlpd:t2m", "rmse:ssrd"):
+    for metric in ("nlpd", "rmse", "coverage", "nlpd:t2m", "rmse:ssrd", "coverage:sp"):
         assert [row[:2] for row in rows if row[2] == metric] == [("1", "1"), ("2", "1"), ("2", "2")]
     pictures = sorted(path.stem for path in (folder / "figures").glob("*.png"))
-    scores = ["forgetting_nlpd", "forgetting_rmse", "skill"]
+    scores = ["forgetting_nlpd", "forgetting_rmse", "forgetting_coverage", "skill"]
     assert pictures == sorted([*scores, "reconstructions_01", "reconstructions_02"])
     events = EventAccumulator(str(folder))
     events.Reload()
-    assert set(events.Tags()["images"]) == {"reconstructions", "forgetting/nlpd", "forgetting/rmse", "skill"}
+    heat_maps = {f"forgetting/{metric}" for metric in ("nlpd", "rmse", "coverage")}
+    assert set(events.Tags()["images"]) == {"reconstructions", "skill", *heat_maps}
     assert "nlpd_by_variable/t2m" in events.Tags()["scalars"]
     shown = capsys.readouterr().out
     assert "after 2" in shown

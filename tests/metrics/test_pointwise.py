@@ -16,7 +16,17 @@ from scipy import special, stats
 from torch.distributions import Bernoulli, Independent, Normal
 
 from gpvae.likelihoods import predictive as marginals
-from gpvae.metrics import METRICS, NLPD, RMSE, Accuracy, find_metric, for_likelihood, monte_carlo
+from gpvae.metrics import (
+    METRICS,
+    NLPD,
+    RMSE,
+    Accuracy,
+    Coverage,
+    equal_mixture,
+    find_metric,
+    for_likelihood,
+    monte_carlo,
+)
 from gpvae.metrics.pointwise import PointwiseMean
 
 rng = np.random.default_rng(0)
@@ -125,14 +135,29 @@ def test_shapes_that_would_broadcast_are_refused(metric: type[PointwiseMean]) ->
         metric().update(Independent(Normal(torch.zeros(4), torch.ones(4)), 1), torch.zeros(4))
 
 
+def test_coverage_of_mixtures_and_of_groups() -> None:
+    """Draws from a mixture lie in its own interval nine times out of ten, and those of a wider one less often."""
+    torch.manual_seed(0)
+    components = Normal(torch.randn(20_000, 5), 0.3)
+    honest = equal_mixture(components)
+    coverage = Coverage(num_groups=2)
+    coverage.update(honest, honest.sample(), torch.zeros(20_000, dtype=torch.int64))
+    coverage.update(honest, 2 * honest.sample(), torch.ones(20_000, dtype=torch.int64))
+    right, wide = coverage.by_group().tolist()
+    assert right == pytest.approx(0.9, abs=0.01)
+    assert wide < 0.75
+    assert coverage.compute().item() == pytest.approx((right + wide) / 2)
+
+
 def test_names() -> None:
     assert {name: metric.higher_is_better for name, metric in METRICS.items()} == {
         "nlpd": False,
         "rmse": False,
         "ece": False,
+        "coverage": True,
         "accuracy": True,
     }
-    with pytest.raises(ValueError, match="there are nlpd, rmse, ece, accuracy"):
+    with pytest.raises(ValueError, match="there are nlpd, rmse, ece, coverage, accuracy"):
         find_metric("mse")
     with pytest.raises(ValueError, match="there are gaussian"):
         for_likelihood("student")

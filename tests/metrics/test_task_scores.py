@@ -73,7 +73,7 @@ def test_new_metrics_come_to_the_device_of_the_module() -> None:
 
 
 def test_nothing_goes_into_checkpoints() -> None:
-    scores = TaskScores(["nlpd", "rmse", "ece", "accuracy"])
+    scores = TaskScores(["nlpd", "rmse", "ece", "coverage", "accuracy"])
     scores.reset(3)
     scores.double()
     assert scores.state_dict() == {}
