@@ -1,6 +1,7 @@
 """Posterior replay: the previous posterior supplies past latents, the previous decoder what to make of them.
 
-No data are kept. The old q(u) still knows the past latents; the new decoder is asked to agree there with the old one.
+No data are kept. The old q(u) still knows the past latents, and the old decoder what they mean; the new decoder is
+asked to say the same of them as the inducing variables of the new task show them: blurred where they resolve less.
 """
 
 import copy
@@ -10,7 +11,11 @@ from torch import Tensor, nn
 from torch.distributions import Normal, kl_divergence
 
 from gpvae.backbones import Decoder
+from gpvae.posteriors import Posterior
+from gpvae.sites import Site
+from gpvae.streaming import Frame
 from gpvae.vae import GPVAE
+from gpvae.view import View
 
 
 class Replay(nn.Module):
@@ -22,7 +27,7 @@ class Replay(nn.Module):
         num_draws: How many of them a step looks at.
     """
 
-    def __init__(self, decoder: Decoder, num_times: int = 512, num_draws: int = 64) -> None:
+    def __init__(self, decoder: Decoder, num_times: int = 256, num_draws: int = 64) -> None:
         super().__init__()
         if num_times < 1 or num_draws < 1:
             raise ValueError(f"replay needs times to draw from, got {num_times=}, {num_draws=}")
@@ -34,11 +39,13 @@ class Replay(nn.Module):
         self.before.load_state_dict(decoder.state_dict())
 
     @torch.no_grad()
-    def prepare(self, vae: GPVAE, end: float, seed: int) -> None:
+    def prepare(self, vae: GPVAE, frame: Frame, past: Site, end: float, seed: int) -> None:
         """Look up the latents of all series at past times, once for the task.
 
         Args:
             vae: The model, its past consolidated.
+            frame: The frame of the new task.
+            past: The past, seen from it.
             end: Time at which the past ends.
             seed: Seed of the times.
         """
@@ -46,6 +53,7 @@ class Replay(nn.Module):
         times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64)
         times = times.to(vae.stream.h)
         self.past, self.clock = vae.latent(times), vae.clock(times)
+        self.shown = View.of(frame, times).latent(Posterior.from_site(past))
 
     def forward(self, decoder: Decoder, series: Tensor) -> Tensor:
         """The mean KL per scalar, over draws of past latents of some series.
@@ -55,8 +63,10 @@ class Replay(nn.Module):
             series: Which series, `[B]`.
         """
         some = torch.randint(self.num_times, (self.num_draws,), device=series.device)
-        mean, spread = (part[series][..., some] for part in (self.past.mean, self.past.stddev))
-        f = mean + spread * torch.randn_like(mean)
+        past, shown = (Normal(q.mean[series][..., some], q.stddev[series][..., some]) for q in (self.past, self.shown))
+        noise, blur = torch.randn_like(past.mean), (shown.variance - past.variance).clamp_min(0).sqrt()
+        kept = torch.minimum(past.stddev, shown.stddev) * noise
         with torch.no_grad():
-            wanted = Normal(*self.before(f, self.clock[some]))
+            wanted = Normal(*self.before(past.mean + past.stddev * noise, self.clock[some]))
+        f = shown.mean + kept + blur * torch.randn_like(noise)
         return kl_divergence(wanted, Normal(*decoder(f, self.clock[some]))).mean()

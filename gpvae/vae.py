@@ -58,11 +58,6 @@ class GPVAE(nn.Module):
         frame, past = self.stream.task(self.kernel, series)
         return View.of(frame, times), past
 
-    def condensed_task(self, times: Tensor) -> tuple[View, Site]:
-        """As `task`, with all that does not change while kernel and inducing variables stay: for many steps."""
-        view, past = self.task(times)
-        return view.condensed(past)
-
     def encode(self, times: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`."""
         return self.encoder(y, mask, self.clock(times))
@@ -112,10 +107,7 @@ class GPVAE(nn.Module):
             series: Which series; all if not given.
         """
         frame, site = self.stream.present(self.kernel)
-        view = View.of(frame, times)
-        q = Posterior.from_site(site if series is None else site[series])
-        mean, var = view.marginals(q)
-        return Normal(mean, var.sqrt())
+        return View.of(frame, times).latent(Posterior.from_site(site if series is None else site[series]))
 
     @torch.no_grad()
     def draws(self, times: Tensor, series: Tensor, num_samples: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -141,8 +133,8 @@ def pseudo_site(view: View, mean: Tensor, precision: Tensor) -> Site:
 
 def sample(q: Posterior, view: View, noise: Tensor) -> Tensor:
     """A draw of f at each time `[B, L, T]`, from a standard normal draw of that shape."""
-    mean, var = view.marginals(q)
-    return mean + var.sqrt() * noise
+    f = view.latent(q)
+    return f.mean + f.stddev * noise
 
 
 def bound(q: Posterior, past: Site, decoded: tuple[Tensor, Tensor], y: Tensor, mask: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """Times, seen from the inducing variables: the sums over them that many series have in common.
 
 All series share the times, so what a site needs, Σ_t w_t a_t a_tᵀ with a weight for each series, is a product of the
-weights with the pairs a_ti a_tj, i <= j, which are computed once. So is the variance a_tᵀ S a_t.
+weights with the pairs a_ti a_tj, i <= j, which are computed once, if the features stay. So is the variance a_tᵀ S a_t.
 """
 
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ from functools import cached_property
 
 import torch
 from torch import Tensor
+from torch.distributions import Normal
 
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site, residual_variance
@@ -78,6 +79,11 @@ class View:
         spread = (both.transpose(0, 1) @ self._pairs).transpose(0, 1)
         return (q.mean.transpose(0, 1) @ self.a).transpose(0, 1), self._residual + spread
 
+    def latent(self, q: Posterior) -> Normal:
+        """The marginals of f at each time, `[B, L, T]`."""
+        mean, var = self.marginals(q)
+        return Normal(mean, var.sqrt())
+
     @cached_property
     def _residual(self) -> Tensor:
         return residual_variance(self.a, self.prior)
@@ -99,9 +105,9 @@ class View:
 
     @cached_property
     def _pairs(self) -> Tensor | None:
-        """a_ti a_tj, `[L, P, T]`, unless they are too many."""
+        """a_ti a_tj, `[L, P, T]`, unless they are too many, or change from step to step."""
         latent, size, times = self.a.shape
-        if latent * size * (size + 1) // 2 * times > MOST_PAIRS:
+        if self.a.requires_grad or latent * size * (size + 1) // 2 * times > MOST_PAIRS:
             return None
         i, j = self._upper
         return self.a[..., i, :] * self.a[..., j, :]

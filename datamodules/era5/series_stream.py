@@ -14,7 +14,7 @@ from torch import Tensor
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
 from datamodules.era5.scaling import Scaling
-from datamodules.era5.split import TaskHours, split_hours
+from datamodules.era5.split import TaskHours, merged, split_hours
 from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_least
 
@@ -65,6 +65,8 @@ class SeriesStream(TaskStream):
         stop_after: Learn only the first so many tasks; all if not given.
         predict_every: Hours between the times that `predict` is for, such as 0.5, from the start of the stream to the
             last hour of the tasks learnt; the held-out hours of every task if not given.
+        joint: Whether to learn all tasks at once, as one: what a stream of tasks is measured against. Hours are held
+            out, and values standardised, as in the stream.
     """
 
     def __init__(
@@ -77,15 +79,16 @@ class SeriesStream(TaskStream):
         epochs_per_task: int = 20,
         stop_after: int | None = None,
         predict_every: float | None = None,
+        joint: bool = False,
     ) -> None:
-        super().__init__(num_tasks, seed, epochs_per_task, stop_after)
+        super().__init__(1 if joint else num_tasks, seed, epochs_per_task, stop_after)
         check_least(hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1))
         if not 0 < test_share < 1:
             raise ValueError(f"test_share is {test_share}: it must be between 0 and 1, such as 0.2.")
         if predict_every is not None and not 1 / 3600 <= predict_every < float("inf"):
             raise ValueError(f"predict_every is {predict_every}: it must be hours, such as 0.5, at least a second.")
         self.hours_per_task, self.test_share, self.batch_size = hours_per_task, test_share, batch_size
-        self.predict_every = predict_every
+        self.predict_every, self.joint, self.num_parts = predict_every, joint, num_tasks
         self._made: _Made | None = None
 
     @abstractmethod
@@ -101,17 +104,24 @@ class SeriesStream(TaskStream):
         if self._made is not None:
             return
         fields = self.read()
-        tasks = split_hours(fields.hours, self.num_tasks, self.hours_per_task, self.test_share, self.seed)
+        tasks = split_hours(fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed)
         values, mask = torch.from_numpy(fields.values), torch.from_numpy(np.isfinite(fields.values))
         first = torch.from_numpy(tasks[0].train)
         scaling = Scaling.of(fields.variables, values[:, first], mask[:, first])
         y = scaling.to_model(values).where(mask, 0.0).float()
-        self._made = _Made(fields, tasks, scaling, torch.from_numpy(fields.hours), y, mask)
+        self._made = _Made(
+            fields, [merged(tasks)] if self.joint else tasks, scaling, torch.from_numpy(fields.hours), y, mask
+        )
         rank_zero_info(
             f"{self.num_series} series of {self.num_variables} variables, {len(fields.hours)} of "
-            f"{self.num_tasks * self.hours_per_task} hours from {np.datetime_as_string(fields.origin, unit='m')}, "
+            f"{self.num_hours} hours from {np.datetime_as_string(fields.origin, unit='m')}, "
             f"{mask.float().mean():.1%} of the values observed."
         )
+
+    @property
+    def num_hours(self) -> int:
+        """How long the stream is, missing hours included."""
+        return self.num_parts * self.hours_per_task
 
     @property
     def num_series(self) -> int:

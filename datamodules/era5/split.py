@@ -1,5 +1,6 @@
 """Which hours belong to which task, and which of them are held out for test."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,12 @@ class TaskHours(NamedTuple):
 
     train: NDArray[np.int64]
     test: NDArray[np.int64]
+
+
+def merged(tasks: Sequence[TaskHours]) -> TaskHours:
+    """Several tasks as one."""
+    train, test = (np.concatenate(places) for places in zip(*tasks, strict=True))
+    return TaskHours(train, test)
 
 
 def split_hours(

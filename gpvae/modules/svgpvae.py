@@ -1,8 +1,9 @@
 """The continual GP-VAE as a LightningModule."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
+from gpytorch.constraints import Positive
 from gpytorch.kernels import MaternKernel, RBFKernel
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
@@ -21,6 +22,9 @@ from gpvae.view import View
 
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
+
+#: Learning rate of noise and lengthscales against that of the networks.
+SCALE_RATE = 10.0
 
 
 class SVGPVAE(ContinualModule):
@@ -48,7 +52,7 @@ class SVGPVAE(ContinualModule):
             not given, as in the paper.
         power: α of power expectation propagation, by which the past is handed on to new inducing variables: 0 is
             the variational bound, 1 expectation propagation, which trusts the past less where they resolve it less.
-        lr: Learning rate of Adam.
+        lr: Learning rate of Adam; noise and lengthscales, of which there are few, learn ten times as fast.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
     """
@@ -100,8 +104,11 @@ class SVGPVAE(ContinualModule):
         self._data: tuple[Tensor, Tensor, Tensor] | None = None
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """Adam on networks, kernel and inducing points."""
-        return torch.optim.Adam(self._optimised(), lr=self.lr)
+        """Adam on networks and inducing points, and at a higher rate on the few scales, which are logarithms."""
+        scales = [self.vae.decoder.log_scale, *self._kernel_parameters()]
+        others = [p for p in self._optimised() if all(p is not scale for scale in scales)]
+        groups: list[dict[str, Any]] = [{"params": others}, {"params": scales, "lr": SCALE_RATE * self.lr}]
+        return torch.optim.Adam(groups, lr=self.lr)
 
     def _optimised(self) -> list[nn.Parameter]:
         return [*self._networks(), *self.vae.stream.inducing.parameters(), *self._kernel_parameters()]
@@ -142,9 +149,10 @@ class SVGPVAE(ContinualModule):
         times, y, mask = data
         self._data = (times, y, mask)
         with torch.no_grad():
-            self._fixed = None if self._trained_in_gp() else self.vae.condensed_task(times)
+            view, past = self.vae.task(times)
+            self._fixed = None if self._trained_in_gp() else view.condensed(past)
         if self.replay is not None and self.learned > 0:
-            self.replay.prepare(self.vae, float(times[0]), self.seed + int(self.learned))
+            self.replay.prepare(self.vae, view.frame, past, float(times[0]), self.seed + int(self.learned))
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         """One step on a batch of series: their numbers, times, observations and mask."""
@@ -235,11 +243,12 @@ class SVGPVAE(ContinualModule):
 
 
 def latent_kernel(name: KernelName, latent_dim: int, shortest: float, longest: float) -> RBFKernel | MaternKernel:
-    """Kernels of variance one, with lengthscales spread evenly in logarithm between two."""
+    """Kernels of variance one, with lengthscales, learnt as logarithms, spread evenly in logarithm between two."""
     if not 0 < shortest <= longest:
         raise ValueError(f"lengthscales need 0 < shortest <= longest, got {shortest=}, {longest=}")
     shape = torch.Size([latent_dim])
-    kernel = RBFKernel(batch_shape=shape) if name == "rbf" else MaternKernel(nu=SMOOTHNESS[name], batch_shape=shape)
+    options = {"batch_shape": shape, "lengthscale_constraint": Positive(torch.exp, torch.log)}
+    kernel = RBFKernel(**options) if name == "rbf" else MaternKernel(nu=SMOOTHNESS[name], **options)
     spread = torch.linspace(0, 1, latent_dim, dtype=torch.float64)
     kernel = kernel.double()
     kernel.lengthscale = (shortest * (longest / shortest) ** spread)[:, None, None]
