@@ -47,7 +47,7 @@ def find_files(patterns: str | Iterable[str]) -> list[Path]:
     return list(found)
 
 
-def unpack(path: Path, folder: Path) -> list[tuple[str, Path]]:
+def unpack(path: Path, folder: Path, most_bytes: int | None = None) -> list[tuple[str, Path]]:
     """The netCDF files that a file is, or holds as an archive, each with a name for messages.
 
     The Climate Data Store gives several files as one zip archive, whatever it is saved as; so the first bytes count,
@@ -56,6 +56,7 @@ def unpack(path: Path, folder: Path) -> list[tuple[str, Path]]:
     Args:
         path: The file.
         folder: Where the members of an archive go, under names of our own.
+        most_bytes: The most that an archive may hold, if something is known about it.
 
     Raises:
         ValueError: It is neither netCDF nor such an archive, or it is damaged.
@@ -65,20 +66,22 @@ def unpack(path: Path, folder: Path) -> list[tuple[str, Path]]:
         _check_netcdf(path, start, str(path))
         return [(str(path), path)]
     try:
-        return _unpack_zip(path, folder)
+        return _unpack_zip(path, folder, MOST_BYTES if most_bytes is None else most_bytes)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise ValueError(f"{path} is a zip archive that cannot be read: {error}. Download it again.") from error
 
 
-def _unpack_zip(path: Path, folder: Path) -> list[tuple[str, Path]]:
+def _unpack_zip(path: Path, folder: Path, most_bytes: int) -> list[tuple[str, Path]]:
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
         size = sum(member.file_size for member in members)
-        if len(members) > MOST_MEMBERS or size > MOST_BYTES:
+        if len(members) > MOST_MEMBERS or size > most_bytes:
             raise ValueError(
                 f"{path} is a zip archive of {len(members)} files and {size / 2**30:.1f} GiB unpacked, more than the "
-                f"{MOST_MEMBERS} files and {MOST_BYTES / 2**30:.0f} GiB that are read: unpack it, and give the files."
+                f"{MOST_MEMBERS} files and {most_bytes / 2**20:,.0f} MiB that are read: unpack it, and give the files."
             )
+        if sum(member.compress_size for member in members) > path.stat().st_size:  # as bombs do, to be small
+            raise ValueError(f"{path} is a zip archive whose files overlap, as in none that is meant well.")
         free = shutil.disk_usage(folder).free
         if size > free:
             raise ValueError(

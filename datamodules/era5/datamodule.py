@@ -1,11 +1,11 @@
 """ERA5 as a stream of tasks: many locations, many variables, some days at a time."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from lightning.pytorch.utilities import rank_zero_info
 
-from datamodules.era5.cds import download, month_requests
+from datamodules.era5.cds import download, downloaded, month_requests
 from datamodules.era5.fields import Fields, read_fields
 from datamodules.era5.sample import NOTE, START, sample_files
 from datamodules.era5.series_stream import SeriesStream
@@ -21,7 +21,8 @@ class ERA5(SeriesStream):
 
     Args:
         source: Where the data are from: "sample" is synthetic weather over Britain, and needs nothing; "files" are
-            netCDF files of your own; "cds" downloads them from the Copernicus Climate Data Store.
+            netCDF files of your own; "cds" downloads them from the Copernicus Climate Data Store, with the key that
+            cdsapi finds, into the folder GPVAE_DATA_DIR.
         paths: Names of files or patterns such as `data/era5_*.nc`, for source "files": netCDF of the old or the new
             Climate Data Store, or zip archives of it.
         variables: Names of variables, long as in requests (2m_temperature) or short as in files (t2m). If not given,
@@ -30,6 +31,9 @@ class ERA5(SeriesStream):
         locations: Latitude and longitude of places to take the nearest cells of, instead of `points`.
         land_only: Whether to take cells on land only; files then need the land-sea mask, lsm.
         area: North, west, south and east ends of the region to download, in degrees.
+        download_hours: When to give up downloads, in hours; a later run goes on with what waits in the queue then.
+        refetch_preliminary: Whether to download again what was preliminary (ERA5T) when it was downloaded; it is final
+            after two or three months.
         start: The first hour, such as 2020-01-01 or 2020-01-01T06:00, UTC; the first there is if not given.
         num_tasks: How many tasks there are.
         hours_per_task: How long each task is; missing hours count.
@@ -40,6 +44,8 @@ class ERA5(SeriesStream):
         stop_after: Learn only the first so many tasks; all if not given.
         predict_every: Hours between the times that `predict` is for, such as 0.5, from the start of the stream to the
             last hour of the tasks learnt; the held-out hours of every task if not given.
+        joint: Whether to learn all tasks at once, as one: what a stream of tasks is measured against. Hours are held
+            out, and values standardised, as in the stream.
     """
 
     def __init__(
@@ -51,6 +57,8 @@ class ERA5(SeriesStream):
         locations: list[list[float]] | None = None,
         land_only: bool = False,
         area: tuple[float, float, float, float] = (61.0, -9.0, 49.5, 2.5),
+        download_hours: float = 24.0,
+        refetch_preliminary: bool = False,
         start: str | None = None,
         num_tasks: int = 10,
         hours_per_task: int = 186,
@@ -60,9 +68,10 @@ class ERA5(SeriesStream):
         epochs_per_task: int = 20,
         stop_after: int | None = None,
         predict_every: float | None = None,
+        joint: bool = False,
     ) -> None:
         tasks = num_tasks, hours_per_task, test_share, seed, batch_size, epochs_per_task, stop_after
-        super().__init__(*tasks, predict_every=predict_every)
+        super().__init__(*tasks, predict_every=predict_every, joint=joint)
         check_least(points=(points, 1))
         if source not in ("sample", "files", "cds"):
             raise ValueError(f"source is {source!r}: it must be 'sample', 'files' or 'cds'.")
@@ -70,7 +79,12 @@ class ERA5(SeriesStream):
             raise ValueError(
                 f"source is {source!r} and paths is {paths!r}: source 'files' needs paths, and no other takes them."
             )
+        if not download_hours > 0:
+            raise ValueError(f"download_hours is {download_hours}: it must be more than 0, such as 24.")
+        for option in ("download_hours", "refetch_preliminary"):
+            self.hparams.pop(option, None)  # a run may be resumed with others: the data are the same
         self.source, self.paths, self.wanted, self.area = source, paths, variables, area
+        self.download_hours, self.refetch_preliminary = download_hours, refetch_preliminary
         self.points, self.locations, self.land_only = points, locations, land_only
         self.start = None if start is None else _parsed(start)
         if source == "cds" and self.start is None:
@@ -79,8 +93,12 @@ class ERA5(SeriesStream):
             raise ValueError(f"start is {start}: the sample begins at {START}.")
 
     def prepare_data(self) -> None:
-        """Make or download what is not here yet."""
-        self._files()
+        """Make or download what is not here yet; only the first process downloads."""
+        if self.source == "cds":
+            download(self._requests(), self.download_hours, self.refetch_preliminary)
+            self.refetch_preliminary = False  # once is enough
+        else:
+            self._files()
 
     def read(self) -> Fields:
         """Read the chosen variables, hours and cells."""
@@ -93,11 +111,6 @@ class ERA5(SeriesStream):
         return read_fields(self._files(), names, self.start, self.num_hours, *cells)
 
     @property
-    def num_hours(self) -> int:
-        """How long the stream is, missing hours included."""
-        return self.num_tasks * self.hours_per_task
-
-    @property
     def synthetic(self) -> bool:
         """Whether the data are made up, as results should then say."""
         return self.source == "sample" or self._ready().fields.note == NOTE
@@ -107,10 +120,13 @@ class ERA5(SeriesStream):
             skipped = 0 if self.start is None else int((self.start - START) / np.timedelta64(1, "h"))
             return sample_files(skipped + self.num_hours)
         if self.source == "cds":
-            assert self.start is not None
-            return download(month_requests(self.wanted, self.area, self.start, self.num_hours))
+            return downloaded(self._requests(), self.download_hours)
         assert self.paths is not None
         return self.paths
+
+    def _requests(self) -> list[dict[str, Any]]:
+        assert self.start is not None
+        return month_requests(self.wanted, self.area, self.start, self.num_hours)
 
 
 def _parsed(start: str) -> np.datetime64:

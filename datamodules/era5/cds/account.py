@@ -1,0 +1,72 @@
+"""Who asks: the address of the Climate Data Store and the user's key, which nobody ever gets to see."""
+
+import os
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from cdsapi.api import get_url_key_verify
+
+from datamodules.era5.cds.refusals import DownloadFailed
+
+ADDRESS = "https://cds.climate.copernicus.eu/api"
+PROFILE = "https://cds.climate.copernicus.eu/profile"
+HOW_TO = "See https://cds.climate.copernicus.eu/how-to-api, or use source: sample or files."
+
+
+@dataclass(frozen=True)
+class Account:
+    """Where to ask, and as whom.
+
+    Args:
+        url: The address of the interface.
+        key: The user's key.
+        verify: Whether the certificate of the server must be right.
+    """
+
+    url: str
+    key: str = field(repr=False)
+    verify: bool
+
+    @property
+    def host(self) -> str:
+        """The address as it may be shown."""
+        return urlsplit(self.url).hostname or self.url
+
+    def without_key(self, text: str) -> str:
+        """A text that others wrote, without the key.
+
+        Args:
+            text: The text.
+        """
+        return text.replace(self.key, "***")
+
+
+def find_account() -> Account:
+    """The account that cdsapi finds in the environment or in the user's file.
+
+    Raises:
+        DownloadFailed: There is no key, or none that can be right.
+    """
+    file = os.environ.get("CDSAPI_RC", "~/.cdsapirc")
+    try:
+        url, key, verify = get_url_key_verify(None, None, None)
+    except Exception:  # cdsapi raises nothing more particular
+        url, key, verify = "", "", True
+    url, key = url.strip().rstrip("/"), key.strip()
+    if not url or not key:
+        raise DownloadFailed(
+            f"There is no key for the Climate Data Store: neither CDSAPI_URL and CDSAPI_KEY are set, nor has {file} a "
+            f"line of url and one of key. {HOW_TO}"
+        )
+    if ":" in key or url.endswith("/v2"):
+        raise DownloadFailed(
+            "The key for the Climate Data Store is of the old kind, with a colon or for an address that ends in v2, "
+            f"which is no longer taken: get the new address and key from {PROFILE}. {HOW_TO}"
+        )
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise DownloadFailed(f"The address of the Climate Data Store is {url!r}: it should be {ADDRESS}.")
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise DownloadFailed(
+            f"The key for the Climate Data Store has characters that no key has: copy it again from {PROFILE}."
+        )
+    return Account(url, key, bool(verify))

@@ -1,0 +1,115 @@
+"""What is asked of the Climate Data Store: a request for each calendar month, or halves of it where it is too large."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datamodules.era5.variables import DEFAULT_VARIABLES, KNOWN
+
+DATASET = "reanalysis-era5-single-levels"
+MASK = "land_sea_mask"
+STEP = 0.25  # degrees between cells
+
+Request = dict[str, Any]
+
+
+def month_requests(
+    variables: Sequence[str] | None, area: Sequence[float], start: np.datetime64, num_hours: int
+) -> list[Request]:
+    """What to ask for: the days that are needed, month by month, with the land-sea mask.
+
+    Args:
+        variables: Long or short names; the usual seventeen if not given.
+        area: North, west, south and east ends, in degrees.
+        start: The first hour.
+        num_hours: How many hours.
+
+    Raises:
+        ValueError: The area is not one, or a variable cannot be requested by this name.
+    """
+    if len(area) != 4 or not (-90 <= area[2] < area[0] <= 90 and -180 <= area[1] < area[3] <= 360):
+        raise ValueError(
+            f"area is {list(area)}: it must be [north, west, south, east] in degrees, as [61, -9, 49.5, 2]."
+        )
+    names = [variable.name for variable in DEFAULT_VARIABLES] if variables is None else list(variables)
+    names = sorted({KNOWN[name].name if name in KNOWN else name for name in [*names, MASK]})
+    first = start.astype("datetime64[D]")
+    last = (start.astype("datetime64[h]") + (num_hours - 1)).astype("datetime64[D]")
+    months: dict[str, list[str]] = {}
+    for day in np.arange(first, last + 1).astype(str):
+        months.setdefault(day[:7], []).append(day[8:])
+    return [
+        {
+            "product_type": ["reanalysis"],
+            "variable": names,
+            "year": [month[:4]],
+            "month": [month[5:]],
+            "day": days,
+            "time": [f"{hour:02d}:00" for hour in range(24)],
+            "area": [float(degrees) for degrees in area],
+            "data_format": "netcdf",
+            "download_format": "unarchived",
+        }
+        for month, days in months.items()
+    ]
+
+
+def file_name(request: Request) -> str:
+    """The name a request is kept under: equal requests have equal names.
+
+    Args:
+        request: The request.
+    """
+    digest = hashlib.sha256(json.dumps([DATASET, request], sort_keys=True).encode()).hexdigest()[:12]
+    return f"era5_{request['year'][0]}-{request['month'][0]}_{digest}.nc"
+
+
+def title(request: Request) -> str:
+    """What to call a request in messages.
+
+    Args:
+        request: The request.
+    """
+    days, variables = request["day"], request["variable"]
+    span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    what = variables[0] if len(variables) == 1 else f"{len(variables)} variables"
+    return f"ERA5 of {request['year'][0]}-{request['month'][0]}-{span} ({what})"
+
+
+def halves(request: Request) -> list[Request]:
+    """Two requests for the same as one: half the days each, or of one day half the variables; itself if it is least.
+
+    Args:
+        request: The request.
+    """
+    key = "day" if len(request["day"]) > 1 else "variable"
+    parts, middle = request[key], (len(request[key]) + 1) // 2
+    return [{**request, key: part} for part in (parts[:middle], parts[middle:]) if part]
+
+
+def hours_of(request: Request) -> NDArray[np.datetime64]:
+    """Every hour that is asked for, in order `[T]`.
+
+    Args:
+        request: The request.
+    """
+    month = f"{request['year'][0]}-{request['month'][0]}"
+    return np.array(
+        [np.datetime64(f"{month}-{day}T{time}", "ns") for day in request["day"] for time in request["time"]]
+    )
+
+
+def most_bytes(request: Request) -> int:
+    """More than what is asked for can take, unpacked: what claims to be larger is no answer to the request.
+
+    Args:
+        request: The request.
+    """
+    north, west, south, east = request["area"]
+    cells = ((north - south) / STEP + 2) * ((east - west) / STEP + 2)
+    values = cells * len(request["day"]) * len(request["time"]) * len(request["variable"])
+    return int(8 * values) + 16 * 2**20
