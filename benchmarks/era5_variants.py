@@ -1,0 +1,166 @@
+"""The GP-VAE on ERA5 side by side: families of inducing variables, what protects the networks, joint training.
+
+Every run is `gpvae fit` of one of two configs with the options that name it, so all share encoder, decoder, data and
+steps. Runs that are there already are left as they are: the command can be stopped and given again. `--table` shows
+what there is so far. `joint` learns all hours at once, for as many epochs in all and with the kernel as it starts.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.report import console, parser, save
+from gpvae.metrics.task_table import FILE_NAME
+from gpvae.summary import summarise
+from gpvae.summary_tables import FORGETTING, Interval
+
+CONFIGS = {"sample": "era5_ohsvgp.yaml", "finse": "era5_finse.yaml"}
+#: Options of each variant; they differ in the family of inducing variables alone.
+VARIANTS = {
+    "OSVGP": ["--model.method", "OSVGP", "--model.inducing", "null"],
+    "OVC": ["--model.method", "OVC", "--model.inducing", "null"],
+    "OVC-per-dim": ["--model.method", "OVC-per-dim", "--model.inducing", "null"],
+    "OHSVGP": ["--model.method", "OHSVGP", "--model.inducing", "null"],
+    "OHSVGP-CosS": ["--model.method", "OHSVGP", "--model.inducing", "CosS"],
+}
+PROTECTIONS = ("replay", "ewc", "none")
+JOINT = "joint"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One stream, learnt once."""
+
+    data: str
+    variant: str
+    num_inducing: int
+    protection: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.data}/{self.variant}/M{self.num_inducing}/{self.protection}"
+
+    @property
+    def folder(self) -> Path:
+        return Path("runs") / self.name / f"seed_{self.seed}"
+
+    @property
+    def num_tasks(self) -> int:
+        return 1 if self.protection == JOINT else 10
+
+    def done(self, where: Path) -> bool:
+        """Whether its last task is scored."""
+        file = where / self.folder / FILE_NAME
+        return file.exists() and f"\n{self.num_tasks},{self.num_tasks},nlpd_seen," in file.read_text()
+
+    def command(self, args: argparse.Namespace) -> list[str]:
+        """The words after `gpvae`."""
+        config = Path(__file__).parents[1] / "configs" / CONFIGS[self.data]
+        words = ["fit", "-c", str(config), "--name", self.name, "--seed_everything", str(self.seed)]
+        for option in ("model.seed", "data.seed"):
+            words += [f"--{option}", str(self.seed)]
+        words += ["--model.num_inducing", str(self.num_inducing), "--data.points", str(args.points)]
+        words += [*VARIANTS[self.variant], "--figures.enabled", "false"]
+        if self.protection == JOINT:
+            epochs = str(10 * args.epochs)
+            joint = ["--data.joint", "true", "--model.consolidation", "none", "--model.hyperparameters", "fixed"]
+            return [*words, *joint, "--data.epochs_per_task", epochs]
+        protect = ["--model.consolidation", self.protection, "--model.ewc_strength", str(args.ewc_strength)]
+        return [*words, *protect, "--data.epochs_per_task", str(args.epochs)]
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--data", nargs="+", choices=CONFIGS, default=list(CONFIGS))
+    options.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    options.add_argument("--protections", nargs="+", choices=[*PROTECTIONS, JOINT], default=list(PROTECTIONS))
+    options.add_argument("--num-inducing", nargs="+", type=int, default=[50, 100])
+    options.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    options.add_argument("--points", type=int, default=16, help="locations")
+    options.add_argument("--epochs", type=int, default=20, help="epochs of a task")
+    options.add_argument("--ewc-strength", type=float, default=100.0)
+    options.add_argument("--jobs", type=int, default=2, help="runs at a time, one thread each")
+    options.add_argument("--folder", type=Path, default=Path("era5_variants"), help="where the runs are")
+    options.add_argument("--table", action="store_true", help="only show what there is")
+    args = options.parse_args()
+    if args.quick:
+        args.seeds, args.num_inducing, args.points, args.epochs = [0], [10], 2, 1
+    if not args.table:
+        carry_out([run for run in matrix(args) if not run.done(args.folder)], args)
+    show(args)
+
+
+def matrix(args: argparse.Namespace) -> Iterable[Run]:
+    """All runs, those of the first seed first."""
+    for seed in args.seeds:
+        for num_inducing in args.num_inducing:
+            for protection in args.protections:
+                for variant in args.variants if protection != JOINT else ["OHSVGP-CosS"]:
+                    for data in args.data:
+                        yield Run(data, variant, num_inducing, protection, seed)
+
+
+def carry_out(runs: list[Run], args: argparse.Namespace) -> None:
+    """Carry out runs, some at a time, and say what becomes of them."""
+    args.folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for number, (run, failure) in enumerate(pool.map(lambda run: (run, carry_out_one(run, args)), runs), start=1):
+            console.print(f"{number} of {len(runs)}: {run.name}, seed {run.seed} {failure or 'done'}", highlight=False)
+
+
+def carry_out_one(run: Run, args: argparse.Namespace) -> str:
+    """What went wrong, if anything."""
+    done = subprocess.run(
+        [sys.executable, "-m", "gpvae", *run.command(args)],
+        cwd=args.folder,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return "" if done.returncode == 0 else f"FAILED: {done.stderr.strip().splitlines()[-1]}"
+
+
+def show(args: argparse.Namespace) -> None:
+    """A table in Markdown, a row for each family and protection; and all scores as JSON."""
+    rows: defaultdict[tuple[str, int, str, str], dict[str, Interval]] = defaultdict(dict)
+    for run in matrix(args):
+        if run.done(args.folder) and (key := (run.data, run.num_inducing, run.protection, run.variant)) not in rows:
+            same = [other for seed in args.seeds if (other := Run(*run_of(key), seed)).done(args.folder)]
+            (experiment,) = summarise([args.folder / other.folder for other in same])
+            end = (experiment.num_tasks, experiment.num_tasks)
+            for metric in ("nlpd", "rmse", "coverage"):
+                rows[key][metric] = experiment.scores[f"{metric}_seen", *end]
+            if run.protection != JOINT:
+                rows[key]["forgetting"] = experiment.scores[f"nlpd{FORGETTING}", *end]
+    console.print("| data | M | networks kept by | variables | NLPD | forgetting | RMSE | coverage | runs |")
+    console.print("|---|---|---|---|---|---|---|---|---|")
+    for key, cells in rows.items():
+        columns = [written(cells.get(name)) for name in ("nlpd", "forgetting", "rmse", "coverage")]
+        console.print(f"| {' | '.join(map(str, key))} | {' | '.join(columns)} | {cells['nlpd'].runs} |", soft_wrap=True)
+    scores = {" ".join(map(str, key)): {name: asdict(cell) for name, cell in row.items()} for key, row in rows.items()}
+    save("era5_variants", {"points": args.points, "ewc_strength": args.ewc_strength, "scores": scores}, args.output)
+
+
+def run_of(key: tuple[str, int, str, str]) -> tuple[str, str, int, str]:
+    """The arguments of `Run` from a key of the table, seed apart."""
+    data, num_inducing, protection, variant = key
+    return data, variant, num_inducing, protection
+
+
+def written(cell: Interval | None) -> str:
+    """A mean with half its 95 % interval."""
+    if cell is None:
+        return ""
+    return f"{cell.mean:.2f}" if cell.runs < 2 else f"{cell.mean:.2f} ± {cell.high - cell.mean:.2f}"
+
+
+if __name__ == "__main__":
+    main()
