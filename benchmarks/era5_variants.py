@@ -67,6 +67,7 @@ class Run:
         for option in ("model.seed", "data.seed"):
             words += [f"--{option}", str(self.seed)]
         words += ["--model.num_inducing", str(self.num_inducing), "--data.points", str(args.points)]
+        words += ["--data.batch_size", str(-(-args.points // 2))]
         words += [*VARIANTS[self.variant], "--figures.enabled", "false"]
         if self.protection == JOINT:
             epochs = str(10 * args.epochs)
@@ -83,9 +84,9 @@ def main() -> None:
     options.add_argument("--protections", nargs="+", choices=[*PROTECTIONS, JOINT], default=list(PROTECTIONS))
     options.add_argument("--num-inducing", nargs="+", type=int, default=[50, 100])
     options.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    options.add_argument("--points", type=int, default=16, help="locations")
+    options.add_argument("--points", type=int, default=8, help="locations, two batches of them an epoch")
     options.add_argument("--epochs", type=int, default=20, help="epochs of a task")
-    options.add_argument("--ewc-strength", type=float, default=100.0)
+    options.add_argument("--ewc-strength", type=float, default=1.0)
     options.add_argument("--jobs", type=int, default=2, help="runs at a time, one thread each")
     options.add_argument("--folder", type=Path, default=Path("era5_variants"), help="where the runs are")
     options.add_argument("--table", action="store_true", help="only show what there is")

@@ -17,7 +17,7 @@ from gpvae.backbones import Clock, Decoder, Encoder
 from gpvae.inducing import InducingVariables
 from gpvae.objectives import online_elbo
 from gpvae.posteriors import Posterior
-from gpvae.sites import Site
+from gpvae.sites import Site, residual_variance
 from gpvae.streaming import StreamingPosterior
 from gpvae.view import View
 
@@ -108,6 +108,16 @@ class GPVAE(nn.Module):
         """
         frame, site = self.stream.present(self.kernel)
         return View.of(frame, times).latent(Posterior.from_site(site if series is None else site[series]))
+
+    @torch.no_grad()
+    def resolved(self, times: Tensor) -> Tensor:
+        """The share qff / kff of the prior variance that the inducing variables can follow, mean over times, `[L]`.
+
+        Args:
+            times: Times within the stream so far, `[T]`.
+        """
+        view = View.of(self.stream.present(self.kernel)[0], times)
+        return 1 - (residual_variance(view.a, view.prior) / view.prior).mean(-1)
 
     @torch.no_grad()
     def draws(self, times: Tensor, series: Tensor, num_samples: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 import torch
 from gpytorch.constraints import Positive
 from gpytorch.kernels import MaternKernel, RBFKernel
+from lightning.pytorch.utilities import rank_zero_warn
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
@@ -15,6 +16,7 @@ from gpvae.catalogue import SMOOTHNESS, KernelName, Scalar, families_of, find_me
 from gpvae.inference import only_training
 from gpvae.metrics import equal_mixture
 from gpvae.modules.base import ContinualModule
+from gpvae.online_gp import ResolutionWarning
 from gpvae.replay import Replay
 from gpvae.sites import Site
 from gpvae.vae import GPVAE, bound, sample
@@ -23,6 +25,10 @@ from gpvae.view import View
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
 
+#: Share of the latents' variance that inducing variables should be able to follow.
+RESOLVED = 0.75
+#: Times, spread over the stream, at which that is looked at.
+RESOLUTION_TIMES = 512
 #: Learning rate of noise and lengthscales against that of the networks.
 SCALE_RATE = 10.0
 
@@ -57,6 +63,9 @@ class SVGPVAE(ContinualModule):
         seed: Seed of sampled points, of replayed times and of evaluation.
     """
 
+    start: Tensor
+    resolved: Tensor
+
     def __init__(
         self,
         method: str = "OHSVGP",
@@ -71,7 +80,7 @@ class SVGPVAE(ContinualModule):
         inducing_options: dict[str, Scalar] | None = None,
         hyperparameters: Hyperparameters = "train_first_task",
         consolidation: Consolidation = "ewc",
-        ewc_strength: float = 100.0,
+        ewc_strength: float = 1.0,
         ewc_running: bool = False,
         replay_strength: float = 1.0,
         shared_noise: bool = False,
@@ -101,6 +110,8 @@ class SVGPVAE(ContinualModule):
         networks = ewc.flat([self.vae.encoder, self.vae.decoder])
         self.ewc = ewc.EWC(len(networks), ewc_running) if consolidation in ("ewc", "both") else None
         self.replay = Replay(decoder) if consolidation in ("replay", "both") else None
+        self.register_buffer("start", torch.zeros((), dtype=torch.float64))
+        self.register_buffer("resolved", torch.ones((), dtype=torch.float64))
         self._data: tuple[Tensor, Tensor, Tensor] | None = None
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
@@ -137,6 +148,8 @@ class SVGPVAE(ContinualModule):
         """
         times, _, _ = data
         self.vae.stream.begin(self.vae.kernel, times[:, None])
+        if self.begun == 0:
+            self.start.copy_(times[0])
         self.begun += 1
         self.attach_task(*data)
 
@@ -200,7 +213,31 @@ class SVGPVAE(ContinualModule):
             self.replay.keep(self.vae.decoder)
         self.vae.consolidate(*self._data)
         self.learned += 1
+        self._measure_resolution(float(self._data[0][-1]))
         self._data = self._fixed = None
+
+    def _measure_resolution(self, end: float) -> None:
+        """How much the inducing variables can follow of a stream this long; warn when it becomes too little."""
+        before = float(self.resolved)
+        times = torch.linspace(float(self.start), end, RESOLUTION_TIMES, dtype=torch.float64, device=self.start.device)
+        self.resolved.copy_(self.vae.resolved(times).mean())
+        if self.resolved >= RESOLVED or before < RESOLVED:
+            return
+        family = self.vae.stream.inducing
+        needed = family.num_needed(self.vae.kernel, RESOLVED)
+        rank_zero_warn(
+            f"over the {end - float(self.start):,.0f} units of time so far, {family.num_inducing} "
+            f"{type(family).__name__} variables can follow {self.resolved:.0%} of what the latent functions may do: "
+            "predictions of fast changes fade to their spread from here on, in old tasks and new. More variables "
+            + ("" if needed is None else f"(some {needed} would follow {RESOLVED:.0%} of the fastest latent function) ")
+            + "keep them: raise num_inducing",
+            category=ResolutionWarning,
+        )
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the scores, and `memory/resolved`: the share of the latents' prior variance that can be remembered."""
+        super().on_validation_epoch_end()
+        self.log("memory/resolved", self.resolved.float())
 
     def fisher(self, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
         """The diagonal Fisher information of encoder and decoder, a sum over series of squared gradients."""

@@ -26,7 +26,7 @@ class MadeUp(SeriesStream):
     names: tuple[str, ...] = NAMES
 
     def read(self) -> Fields:
-        num_hours = self.num_tasks * self.hours_per_task
+        num_hours = self.num_hours
         hours = np.arange(num_hours, dtype=np.float64)
         rng = np.random.default_rng(0)
         phase = rng.uniform(0, 6, (len(self.places), 1, len(NAMES)))
