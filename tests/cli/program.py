@@ -62,11 +62,13 @@ def environment(**variables: str) -> dict[str, str]:
     return {**kept, "COLUMNS": "200", "PYTHONWARNINGS": "ignore", **variables}
 
 
-def run(folder: Path, *words: str, program: list[str] | None = None, **variables: str) -> subprocess.CompletedProcess:
+def run(
+    folder: Path, *words: str, program: list[str] | None = None, seconds: float = 200, **variables: str
+) -> subprocess.CompletedProcess:
     """Run the installed program in a folder, to its end."""
     command = [*(program or [script()]), *words]
     return subprocess.run(
-        command, cwd=folder, env=environment(**variables), capture_output=True, text=True, timeout=200, check=False
+        command, cwd=folder, env=environment(**variables), capture_output=True, text=True, timeout=seconds, check=False
     )
 
 

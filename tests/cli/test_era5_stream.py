@@ -1,0 +1,46 @@
+"""The first command of the README, as it is: ten tasks of the sample, every score, every figure, honest intervals."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from gpvae.metrics.task_table import TaskTable
+from tests.cli.program import run, script
+
+CONFIG = Path(__file__).parents[2] / "configs" / "era5_ohsvgp.yaml"
+
+
+@pytest.mark.slow
+def test_the_shipped_stream_is_learnt_and_remembered_with_honest_intervals(tmp_path: Path) -> None:
+    fit = run(tmp_path, "fit", "-c", str(CONFIG), program=[script("lightning")], seconds=600, OMP_NUM_THREADS="1")
+    assert fit.returncode == 0, fit.stderr
+    assert "SYNTHETIC" in fit.stderr + fit.stdout
+    folder = tmp_path / "runs" / "era5_ohsvgp" / "seed_1"
+    table = TaskTable.read(folder / "task_metrics.csv")
+    pairs = {(after, task) for after in range(1, 11) for task in range(1, after + 1)}
+    for metric in ("nlpd", "rmse"):
+        assert {key[:2] for key in table.scores if key[2] == metric} == pairs
+    assert len(table.variables) == 17
+
+    nlpd = table.matrix("nlpd")
+    assert nlpd.diagonal().mean() < 0.75
+    assert table.seen("nlpd")[-1] < 1.05  # the spread of standardised values alone would give 1.42
+    coverage = {name: table.scores[10, 10, f"coverage_seen:{name}"] for name in table.variables}
+    assert all(0.8 <= share <= 0.97 for share in coverage.values()), coverage
+
+    events = EventAccumulator(str(folder))
+    events.Reload()
+    assert {"reconstructions", "skill", "forgetting/nlpd"} <= set(events.Tags()["images"])
+    steps = [point.step for point in events.Scalars("nlpd/task_01")]
+    assert steps == list(range(1, 11))
+
+    words = ["predict", "-c", str(CONFIG), "--ckpt_path", "last", "--data.predict_every", "6.5"]
+    predict = run(tmp_path, *words, seconds=600, OMP_NUM_THREADS="1")
+    assert predict.returncode == 0, predict.stderr
+    with xr.open_dataset(folder / "predictions.nc") as data:
+        assert data.sizes["time"] == int(1859 / 6.5) + 1
+        assert data["t2m"].attrs["units"] == "K"
+        assert all(np.isfinite(values).all() for values in data.data_vars.values())
