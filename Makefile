@@ -20,8 +20,8 @@ $(STAMP): pyproject.toml constraints.txt
 hooks: $(STAMP)  ## check every commit with pre-commit
 	.venv/bin/pre-commit install
 
-example: $(STAMP)  ## learn a stream of three tasks: a table, and figures in runs/
-	.venv/bin/gpvae fit -c configs/toy_legs.yaml
+example: $(STAMP)  ## train the GP-VAE on ten tasks of synthetic weather: a table, and figures in runs/
+	.venv/bin/gpvae fit -c configs/era5_ohsvgp.yaml
 
 test: $(STAMP)  ## run every test
 	$(PYTEST)

@@ -31,21 +31,6 @@ def test_files_that_are_named_exist(page: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_first_command_prints_a_table_and_draws_figures(tmp_path: Path) -> None:
-    block = re.search(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    assert block is not None
-    setup, command = block[1].strip().split(" && ")
-    assert setup == "make setup"
-    program, *words = command.split()
-    script = Path(sys.executable).with_name(Path(program).name)
-    words[words.index("-c") + 1] = str(ROOT / words[words.index("-c") + 1])
-    shown = subprocess.run([script, *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    assert "NLPD on each task" in shown
-    (run,) = tmp_path.glob("runs/*/seed_1")
-    assert len(list(run.glob("figures/*.png"))) >= 4
-
-
-@pytest.mark.slow
 def test_the_example_prints_its_table_and_draws_its_picture(tmp_path: Path) -> None:
     picture = tmp_path / "stream.png"
     command = [sys.executable, str(ROOT / "examples/stream.py"), "--figure", str(picture), "--steps", "10"]

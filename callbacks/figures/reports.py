@@ -14,6 +14,8 @@ NAMES = {
     "accuracy": "Accuracy",
 }
 HIGHER_IS_BETTER = {"coverage", "accuracy"}
+#: Metrics that depend on the units of the values.
+ON_A_SCALE = {"nlpd", "rmse"}
 HINTS = {"coverage": " (0.9 is right)", "accuracy": " (higher is better)"}
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from callbacks.figures.canvas import BLUE, GREY, INK, LABEL, PALE, SMALL, TITLE, VERMILLION, frame
-from callbacks.figures.reports import NAMES, ReportByVariable, hint
+from callbacks.figures.reports import NAMES, ON_A_SCALE, ReportByVariable, hint
 
 #: Sizes in inches.
 PANEL, ROW, HEAD = 3.4, 0.2, 1.0
@@ -47,7 +47,8 @@ def skill_figure(report: ReportByVariable, note: str, dpi: int) -> Figure:
     axes = figure.subplots(1, len(scores), squeeze=False, sharey=True)[0]
     for ax, (metric, by_variable) in zip(axes, scores.items(), strict=True):
         draw_skill(ax, order, [by_variable[variable] for variable in order])
-        ax.set_xlabel(f"{NAMES.get(metric, metric)} of standardised values{hint(metric)}", fontsize=LABEL, color=INK)
+        scale = " of standardised values" if metric in ON_A_SCALE else ""
+        ax.set_xlabel(f"{NAMES.get(metric, metric)}{scale}{hint(metric)}", fontsize=LABEL, color=INK)
     figure.suptitle("Skill by variable, mean over tasks" + note, x=0.01, ha="left", fontsize=TITLE, color=INK)
     handles, labels = axes[0].get_legend_handles_labels()
     options: dict[str, Any] = {"frameon": False, "fontsize": SMALL, "labelcolor": INK, "handletextpad": 0.2}

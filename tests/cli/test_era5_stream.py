@@ -1,5 +1,6 @@
 """The first command of the README, as it is: ten tasks of the sample, every score, every figure, honest intervals."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +11,24 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from gpvae.metrics.task_table import TaskTable
 from tests.cli.program import run, script
 
-CONFIG = Path(__file__).parents[2] / "configs" / "era5_ohsvgp.yaml"
+ROOT = Path(__file__).parents[2]
+CONFIG = ROOT / "configs" / "era5_ohsvgp.yaml"
+
+
+def first_command() -> str:
+    """What the README begins with."""
+    block = re.search(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert block is not None
+    return block[1].strip()
 
 
 @pytest.mark.slow
 def test_the_shipped_stream_is_learnt_and_remembered_with_honest_intervals(tmp_path: Path) -> None:
+    assert first_command() == "make setup && .venv/bin/lightning fit -c configs/era5_ohsvgp.yaml"
     fit = run(tmp_path, "fit", "-c", str(CONFIG), program=[script("lightning")], seconds=600, OMP_NUM_THREADS="1")
     assert fit.returncode == 0, fit.stderr
     assert "SYNTHETIC" in fit.stderr + fit.stdout
+    assert "NLPD on each task" in fit.stdout
     folder = tmp_path / "runs" / "era5_ohsvgp" / "seed_1"
     table = TaskTable.read(folder / "task_metrics.csv")
     pairs = {(after, task) for after in range(1, 11) for task in range(1, after + 1)}
