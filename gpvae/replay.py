@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.distributions import Normal, kl_divergence
 
 from gpvae.backbones import Decoder
+from gpvae.draws import Draws
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.streaming import Frame
@@ -55,18 +56,20 @@ class Replay(nn.Module):
         self.past, self.clock = vae.latent(times), vae.clock(times)
         self.shown = View.of(frame, times).latent(Posterior.from_site(past))
 
-    def forward(self, decoder: Decoder, series: Tensor) -> Tensor:
-        """The mean KL per scalar, over draws of past latents of some series.
+    def forward(self, decoder: Decoder, series: Tensor, draws: Draws) -> Tensor:
+        """The mean KL per scalar, over draws of past latents, of each series, `[B]`.
 
         Args:
             decoder: The decoder that learns.
             series: Which series, `[B]`.
+            draws: Where random numbers come from.
         """
-        some = torch.randint(self.num_times, (self.num_draws,), device=series.device)
+        some = draws.choices(self.num_times, self.num_draws).to(series.device)
         past, shown = (Normal(q.mean[series][..., some], q.stddev[series][..., some]) for q in (self.past, self.shown))
-        noise, blur = torch.randn_like(past.mean), (shown.variance - past.variance).clamp_min(0).sqrt()
+        noise, more = (draws.normal(series, *past.mean.shape[1:], purpose=name) for name in ("replay", "blur"))
+        blur = (shown.variance - past.variance).clamp_min(0).sqrt()
         kept = torch.minimum(past.stddev, shown.stddev) * noise
         with torch.no_grad():
             wanted = Normal(*self.before(past.mean + past.stddev * noise, self.clock[some]))
-        f = shown.mean + kept + blur * torch.randn_like(noise)
-        return kl_divergence(wanted, Normal(*decoder(f, self.clock[some]))).mean()
+        f = shown.mean + kept + blur * more
+        return kl_divergence(wanted, Normal(*decoder(f, self.clock[some]))).mean((-2, -1))

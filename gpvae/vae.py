@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.distributions import Normal
 
 from gpvae.backbones import Clock, Decoder, Encoder
+from gpvae.draws import Draws
 from gpvae.inducing import InducingVariables
 from gpvae.objectives import online_elbo
 from gpvae.posteriors import Posterior
@@ -120,17 +121,17 @@ class GPVAE(nn.Module):
         return 1 - (residual_variance(view.a, view.prior) / view.prior).mean(-1)
 
     @torch.no_grad()
-    def draws(self, times: Tensor, series: Tensor, num_samples: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+    def draws(self, times: Tensor, series: Tensor, num_samples: int, draws: Draws) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation of y for samples of f, `[B, T, V, S]`: their mixture is the prediction.
 
         Args:
             times: `[T]`.
             series: Which series, `[B]`.
             num_samples: Number of samples.
-            rng: Where they are drawn from.
+            draws: Where random numbers come from.
         """
         f = self.latent(times, series)
-        noise = torch.randn(num_samples, *f.mean.shape, dtype=f.mean.dtype, device=f.mean.device, generator=rng)
+        noise = draws.normal(series, num_samples, *f.mean.shape[1:]).transpose(0, 1)
         mean, scale = self.decode(times, f.mean + f.stddev * noise)
         return mean.movedim(0, -1), scale.movedim(0, -1)
 

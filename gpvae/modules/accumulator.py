@@ -1,9 +1,9 @@
 """A sum of sites over batches and processes."""
 
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
 
+from gpvae.processes import over_processes
 from gpvae.sites import Site
 
 
@@ -38,8 +38,8 @@ class SiteAccumulator(nn.Module):
             num_points: Number of points in it.
         """
         for buffer, value in ((self.c, site.c), (self.h, site.h), (self.G, site.G)):
-            buffer += _over_processes(value)
-        self.seen += _over_processes(torch.full_like(self.seen, num_points))
+            buffer += over_processes(value)
+        self.seen += over_processes(torch.full_like(self.seen, num_points))
 
     def total(self, num_data: int) -> Site:
         """The site of all points of the task, each counted once however often they have come.
@@ -54,11 +54,3 @@ class SiteAccumulator(nn.Module):
                 "so an epoch is one pass; leave steps_per_epoch and limit_train_batches alone"
             )
         return Site(self.c / passes, self.h / passes, self.G / passes)
-
-
-def _over_processes(value: Tensor) -> Tensor:
-    if not (dist.is_available() and dist.is_initialized()):
-        return value
-    value = value.clone()
-    dist.all_reduce(value)
-    return value

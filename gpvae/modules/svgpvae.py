@@ -13,10 +13,12 @@ from torch.distributions import Distribution, Normal
 from gpvae import checks, ewc
 from gpvae.backbones import Decoder, Encoder
 from gpvae.catalogue import SMOOTHNESS, KernelName, Scalar, families_of, find_method
+from gpvae.draws import Draws
 from gpvae.inference import only_training
 from gpvae.metrics import equal_mixture
 from gpvae.modules.base import ContinualModule
 from gpvae.online_gp import ResolutionWarning
+from gpvae.processes import num_processes, over_processes
 from gpvae.replay import Replay
 from gpvae.sites import Site
 from gpvae.vae import GPVAE, bound, sample
@@ -63,6 +65,7 @@ class SVGPVAE(ContinualModule):
         seed: Seed of sampled points, of replayed times and of evaluation.
     """
 
+    steps_taken: Tensor
     start: Tensor
     resolved: Tensor
 
@@ -110,6 +113,7 @@ class SVGPVAE(ContinualModule):
         networks = ewc.flat([self.vae.encoder, self.vae.decoder])
         self.ewc = ewc.EWC(len(networks), ewc_running) if consolidation in ("ewc", "both") else None
         self.replay = Replay(decoder) if consolidation in ("replay", "both") else None
+        self.register_buffer("steps_taken", torch.zeros((), dtype=torch.int64))
         self.register_buffer("start", torch.zeros((), dtype=torch.float64))
         self.register_buffer("resolved", torch.ones((), dtype=torch.float64))
         self._data: tuple[Tensor, Tensor, Tensor] | None = None
@@ -171,21 +175,25 @@ class SVGPVAE(ContinualModule):
         """One step on a batch of series: their numbers, times, observations and mask."""
         series, times, y, mask = batch
         assert self._data is not None
-        frozen = self.frozen_parameters()
+        frozen, draws = self.frozen_parameters(), Draws(self.seed, "train", int(self.steps_taken))
+        self.steps_taken += 1
+        # Gradients are averaged over processes, each with its own series: a mean over all needs the mean of the counts.
+        counts = over_processes(torch.stack([mask.sum(), torch.full_like(mask.sum(), len(series))]))
+        num_values, num_series = counts / num_processes()
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
             view, past = self._task(times, series)
-            noise = torch.randn(len(y), *view.prior.shape, dtype=view.a.dtype, device=view.a.device)
-            value = self.vae.bound(view, past, y, mask, noise).sum() / mask.sum()
+            noise = draws.normal(series, *view.prior.shape)
+            value = self.vae.bound(view, past, y, mask, noise).sum() / num_values
         loss = -value
-        self.log("train/bound", value, prog_bar=True)
+        self.log("train/bound", value, prog_bar=True, sync_dist=True)
         if self.ewc is not None:
             penalty = self.ewc_strength * self.ewc(ewc.flat([self.vae.encoder, self.vae.decoder]))
             loss = loss + penalty / self._data[2].sum()
-            self.log("train/ewc", penalty / self._data[2].sum())
+            self.log("train/ewc", penalty / self._data[2].sum(), sync_dist=True)
         if self.replay is not None and self.learned > 0:
-            disagreement = self.replay(self.vae.decoder, series)
+            disagreement = self.replay(self.vae.decoder, series, draws).sum() / num_series
             loss = loss + self.replay_strength * self.learned * disagreement
-            self.log("train/replay", disagreement)
+            self.log("train/replay", disagreement, sync_dist=True)
         if not bool(torch.isfinite(loss)):
             raise FloatingPointError(
                 f"the loss became {loss.item()} in task {int(self.begun)}, step {batch_idx}; lower lr (now {self.lr:g})"
@@ -243,7 +251,8 @@ class SVGPVAE(ContinualModule):
         """The diagonal Fisher information of encoder and decoder, a sum over series of squared gradients."""
         with torch.no_grad():
             view, past = self.vae.task(times)
-        noise = torch.randn(len(y), *view.prior.shape, dtype=view.a.dtype, device=view.a.device)
+        every = torch.arange(len(y), device=y.device)
+        noise = Draws(self.seed, "fisher", int(self.learned)).normal(every, *view.prior.shape)
         with torch.enable_grad():
             encoded = tuple(part.detach().requires_grad_() for part in self.vae.encode(times, y, mask))
             q = self.vae.posterior(view, past, *encoded)
@@ -259,18 +268,17 @@ class SVGPVAE(ContinualModule):
     def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
         """The predictive distribution of the observed values of a batch, and these values."""
         series, times, y, mask = batch
-        rng = torch.Generator(y.device).manual_seed(self.seed)
-        mean, scale = self.vae.draws(times, series, self.num_samples, rng)
+        mean, scale = self.vae.draws(times, series, self.num_samples, Draws(self.seed, "evaluate"))
         return equal_mixture(Normal(mean[mask], scale[mask])), y[mask]
 
     def predict_step(
         self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int, dataloader_idx: int = 0
     ) -> dict[str, Tensor]:
         """Samples of y at the times of a batch, `[num_samples, B, T, V]`, whatever is known there."""
-        series, times, y, _ = batch
-        rng = torch.Generator(y.device).manual_seed(self.seed)
-        mean, scale = self.vae.draws(times, series, self.num_samples, rng)
-        noise = torch.randn(mean.shape, dtype=mean.dtype, device=mean.device, generator=rng)
+        series, times, _, _ = batch
+        draws = Draws(self.seed, "evaluate")
+        mean, scale = self.vae.draws(times, series, self.num_samples, draws)
+        noise = draws.normal(series, *mean.shape[1:], purpose="noise").to(mean)
         return {"series": series, "times": times, "samples": (mean + scale * noise).movedim(-1, 0)}
 
     def variable_of(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:

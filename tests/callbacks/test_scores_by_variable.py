@@ -7,11 +7,11 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from callbacks.report import TaskReport
+from gpvae.draws import Draws
 from tests.callbacks.series_fakes import NAMES, MadeUp, learn, made_up, small_model
 
 pytestmark = [
@@ -35,8 +35,8 @@ class PlainLoop(Callback):
         points: dict[tuple[int, str], list[tuple[float, float]]] = {}
         for task in range(after_task):
             for series, times, y, mask in stream.test_loader(task, 0, 1):
-                rng = torch.Generator().manual_seed(pl_module.seed)
-                draws = pl_module.vae.draws(times, series, pl_module.num_samples, rng)
+                numbers = Draws(pl_module.seed, "evaluate")
+                draws = pl_module.vae.draws(times, series, pl_module.num_samples, numbers)
                 mean, scale = (part.double().numpy() for part in draws)
                 for place in np.argwhere(mask.numpy()):
                     b, t, v = place

@@ -20,6 +20,7 @@ from callbacks.figures.series import value_limits
 from callbacks.figures.skill import learnt_and_now, skill_figure
 from callbacks.figures.units import readable_units
 from callbacks.report import TaskReport
+from gpvae.draws import Draws
 from gpvae.modules import SVGPVAE
 from tests.callbacks.series_fakes import MadeUp, learn, made_up, small_model
 from tests.toys import states_equal
@@ -116,7 +117,7 @@ def test_mean_and_band_are_those_of_the_model() -> None:
     with torch.no_grad():
         figure = reconstructions_figure(module.vae, stream, 1, 40, 40)
         times = torch.linspace(0, 29, 40, dtype=torch.float64)
-        mean, scale = module.vae.draws(times, chosen, 4000, torch.Generator().manual_seed(5))
+        mean, scale = module.vae.draws(times, chosen, 4000, Draws(5))
         y = stream.to_physical((mean + scale * torch.randn(mean.shape)).movedim(-1, 0), chosen)
     ax = figure.axes[0]
     spread = float(y[:, 0, :, 1].std())
@@ -134,7 +135,7 @@ def test_samples_have_the_quantiles_of_the_prediction() -> None:
     times, series = torch.linspace(0, 29, 7, dtype=torch.float64), torch.arange(3)
     with torch.no_grad():
         few = remembered.samples(module.vae, times, series)
-        mean, scale = module.vae.draws(times, series, 4000, torch.Generator().manual_seed(5))
+        mean, scale = module.vae.draws(times, series, 4000, Draws(5))
     many = (mean + scale * torch.randn(mean.shape)).movedim(-1, 0)
     assert few.shape == (remembered.NUM_SAMPLES, 3, 7, 6)
     for level in (0.05, 0.5, 0.95):
