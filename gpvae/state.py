@@ -9,8 +9,11 @@ from torch import Tensor, nn
 
 
 def assign(target: Tensor, value: Tensor) -> None:
-    """Put `value` into a buffer or parameter in place, whatever its shape was."""
-    target.data = value.detach().to(device=target.device, dtype=target.dtype, copy=True)
+    """Put `value` into a buffer or parameter in place, whatever its shape was.
+
+    It is laid out as a state that is loaded would be: matrix products depend on that, in their last bits.
+    """
+    target.data = value.detach().to(target).clone(memory_format=torch.contiguous_format)
 
 
 def same(a: Tensor, b: Tensor) -> bool:

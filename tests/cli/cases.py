@@ -2,6 +2,25 @@
 
 from typing import Any
 
+#: A GP-VAE with everything that has state, on little weather.
+SERIES: dict[str, dict[str, Any]] = {
+    "model": {
+        "class_path": "SVGPVAE",
+        "num_inducing": 8,
+        "latent_dim": 3,
+        "hidden_dim": 8,
+        "consolidation": "both",
+        "num_samples": 10,
+    },
+    "data": {
+        "class_path": "ERA5",
+        "points": 4,
+        "variables": ["t2m", "msl", "ssrd"],
+        "num_tasks": 3,
+        "hours_per_task": 24,
+        "batch_size": 2,
+    },
+}
 #: By name: sections of the config. Three tasks of some steps each.
 CASES: dict[str, dict[str, Any]] = {
     "closed form": {"data": {"batch_size": 5}},
@@ -11,4 +30,5 @@ CASES: dict[str, dict[str, Any]] = {
         "model": {"method": "OSVGP", "hyperparameters": "train_first_task"},
         "data": {"steps_per_epoch": 30, "batch_size": 5},
     },
+    "series": {**SERIES, "data": SERIES["data"] | {"epochs_per_task": 10}},
 }
