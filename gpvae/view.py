@@ -55,7 +55,7 @@ class View:
             The view with features c, `[L, r, T]`, and the site of the past on w.
         """
         U, sizes, _ = torch.linalg.svd(self.a, full_matrices=False)
-        U = U[..., : int((sizes > SPAN * sizes.amax()).sum(-1).amax())]
+        U = U[..., : max(1, int((sizes > SPAN * sizes.amax()).sum(-1).amax()))]
         return replace(self, a=U.mT @ self.a), past.through(U)
 
     def weighted_sum(self, weights: Tensor) -> Tensor:

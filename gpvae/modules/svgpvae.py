@@ -144,12 +144,22 @@ class SVGPVAE(ContinualModule):
         """Whether the data of the present task are at hand."""
         return self._data is not None
 
+    def check_task(self, *data: Tensor) -> None:
+        """Refuse a task of which nothing is known."""
+        times, _, mask = data
+        if not bool(mask.any()):
+            raise ValueError(
+                f"task {int(self.begun) + 1} has no observed value at its training times, from {float(times[0]):g} to "
+                f"{float(times[-1]):g}; leave it out, or make tasks longer"
+            )
+
     def begin_task(self, *data: Tensor) -> None:
         """Move the inducing variables on to the times of a new task.
 
         Args:
             data: Times `[T]`, observations `[B, T, V]` and which of them there are, `[B, T, V]`.
         """
+        self.check_task(*data)
         times, _, _ = data
         self.vae.stream.begin(self.vae.kernel, times[:, None])
         if self.begun == 0:
@@ -179,7 +189,7 @@ class SVGPVAE(ContinualModule):
         self.steps_taken += 1
         # Gradients are averaged over processes, each with its own series: a mean over all needs the mean of the counts.
         counts = over_processes(torch.stack([mask.sum(), torch.full_like(mask.sum(), len(series))]))
-        num_values, num_series = counts / num_processes()
+        num_values, num_series = counts.clamp_min(1) / num_processes()
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
             view, past = self._task(times, series)
             noise = draws.normal(series, *view.prior.shape)
@@ -196,7 +206,8 @@ class SVGPVAE(ContinualModule):
             self.log("train/replay", disagreement, sync_dist=True)
         if not bool(torch.isfinite(loss)):
             raise FloatingPointError(
-                f"the loss became {loss.item()} in task {int(self.begun)}, step {batch_idx}; lower lr (now {self.lr:g})"
+                f"the loss became {loss.item()} in task {int(self.begun)}, step {batch_idx}; lower lr (now "
+                f"{self.lr:g}), or look at the data, whose largest value is {float(y[mask].abs().max()):.3g}"
             )
         return loss + 0.0 * sum(p.sum() for p in frozen)
 
