@@ -123,16 +123,21 @@ def test_a_loss_that_is_not_finite_stops_with_what_to_do() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["CosS", "OVC"])
-def test_a_thousand_tasks_take_no_more_memory_than_a_hundred(method: str) -> None:
+def test_hundreds_of_tasks_take_no_more_memory_than_a_hundred(method: str) -> None:
     module = small(method)
     sizes = {}
-    for number in range(1000):
+    for number in range(400):
         learn(module, task(number, hours=3), steps=1)
-        if number in (99, 999):
-            gc.collect()
-            alive = [thing for thing in gc.get_objects() if type(thing) in (Tensor, nn.Parameter)]
-            sizes[number] = len(alive), sum(tensor.numel() for tensor in alive)
+        if number in (99, 399):
+            sizes[number] = alive()
     (count, numbers), (later_count, later_numbers) = sizes.values()
     assert later_count == count
     assert later_numbers <= 1.5 * numbers  # nodes grow with the stream, up to a limit
-    assert_finite(module, torch.linspace(0, 3000, 50, dtype=torch.float64))
+    assert_finite(module, torch.linspace(0, 1200, 50, dtype=torch.float64))
+
+
+def alive() -> tuple[int, int]:
+    """How many tensors there are in this process, and how many numbers in them."""
+    gc.collect()
+    tensors = [thing for thing in gc.get_objects() if type(thing) in (Tensor, nn.Parameter)]
+    return len(tensors), sum(tensor.numel() for tensor in tensors)
