@@ -1,7 +1,9 @@
 """Checkpoints of a stream."""
 
 import os
+import re
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,11 @@ from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 
 from gpvae.modules import ContinualModule
+
+#: Parts of every checkpoint of a run, and those that training goes on from.
+NEEDED: dict[str, type] = {"state_dict": dict, "hyper_parameters": dict, "datamodule_hyper_parameters": dict}
+NEEDED_TO_GO_ON: dict[str, type] = {"loops": dict, "callbacks": dict, "optimizer_states": list, "lr_schedulers": list}
+ADVICE = "Give another one, such as that of an earlier task in the same folder."
 
 
 class TaskCheckpoint(Checkpoint):
@@ -70,21 +77,59 @@ class TaskCheckpoint(Checkpoint):
         return folder
 
 
-def read_checkpoint(path: Path) -> dict[str, Any]:
-    """The content of a checkpoint.
+def read_checkpoint(path: Path, to_go_on: bool = False) -> dict[str, Any]:
+    """The content of a checkpoint: tensors and plain values, whatever else is in the file.
+
+    Args:
+        path: The file.
+        to_go_on: Whether training is to go on from it, which takes more than the state of the module.
 
     Raises:
-        ValueError: The file is damaged, or not a checkpoint of a run.
+        ValueError: The file is damaged, holds what could run code, or is not a checkpoint of a run.
     """
     try:
-        checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+        _check_sums(path)
+        checkpoint: Any = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # whatever a damaged file makes of an unpickler
-        raise ValueError(
-            f"{path} cannot be read as a checkpoint, and may be damaged ({type(error).__name__})"
-        ) from error
-    if not isinstance(checkpoint, dict) or "state_dict" not in checkpoint:
-        raise ValueError(f"{path} is not a checkpoint of a run")
+        unsafe = re.search(r"GLOBAL ([\w.]+) ", str(error))
+        reason = (
+            f"it names {unsafe[1]}, which could run code" if unsafe else f"it may be damaged ({type(error).__name__})"
+        )
+        raise ValueError(f"{path} cannot be read as a checkpoint: {reason}. {ADVICE}") from error
+    needed = NEEDED | NEEDED_TO_GO_ON if to_go_on else NEEDED
+    missing = [key for key, kind in needed.items() if not isinstance(_part(checkpoint, key), kind)]
+    if missing:
+        raise ValueError(f"{path} is not a checkpoint of a run: it has no {', '.join(missing)}. {ADVICE}")
     return checkpoint
+
+
+def load_state(module: ContinualModule, checkpoint: dict[str, Any], path: Path) -> None:
+    """Load the state of a module.
+
+    Args:
+        module: The module.
+        checkpoint: The content of a checkpoint.
+        path: Where it is from.
+
+    Raises:
+        ValueError: It is the state of something else.
+    """
+    try:
+        module.load_state_dict(checkpoint["state_dict"])
+    except Exception as error:  # names, shapes and types, each in its own way
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path} is not a checkpoint of {type(module).__name__}: {reason}") from error
+
+
+def _check_sums(path: Path) -> None:
+    """Raise if a part of the file is not as it was written, which torch does not look at."""
+    with zipfile.ZipFile(path) as archive:
+        if (damaged := archive.testzip()) is not None:
+            raise zipfile.BadZipFile(damaged)
+
+
+def _part(checkpoint: Any, key: str) -> Any:  # noqa: ANN401
+    return checkpoint.get(key) if isinstance(checkpoint, dict) else None
 
 
 def checkpoint_folder(trainer: Trainer) -> Path:

@@ -6,7 +6,8 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -27,16 +28,21 @@ from callbacks import (
     TaskProgress,
     TaskReport,
 )
-from callbacks.checkpoint import read_checkpoint
+from callbacks.checkpoint import load_state, read_checkpoint
 from callbacks.continual import check_same_data
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
 from gpvae import run_folder, summary
 from gpvae.checks import nearest
+from gpvae.class_paths import allowed_by, only_from
+from gpvae.config_size import limit_configs
 from gpvae.modules import ContinualModule
 from gpvae.parser import HelpfulParser
 
-DESCRIPTION = "Learn a stream of tasks, and remember. `gpvae summary RUNS...` aggregates the results of several runs."
+DESCRIPTION = (
+    "Learn a stream of tasks, and remember. `gpvae summary RUNS...` aggregates the results of several runs. "
+    "`--allow PACKAGE` lets configs name classes of a package of yours; repeat it for several."
+)
 #: Packages whose errors are written for people, so that no traceback is needed to understand them.
 OURS = ("gpvae", "datamodules", "callbacks")
 
@@ -45,24 +51,36 @@ class StreamCLI(LightningCLI):
     """LightningCLI for modules that learn streams of tasks, any subclass of theirs by its short name."""
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
-        self._words = sys.argv[1:] if args is None else list(args)
-        super().__init__(
-            ContinualModule,
-            TaskStream,
-            subclass_mode_model=True,
-            subclass_mode_data=True,
-            parser_class=HelpfulParser,
-            parser_kwargs={"description": DESCRIPTION, "allow_abbrev": False},
-            seed_everything_default=1,
-            auto_configure_optimizers=False,
-            save_config_kwargs={"overwrite": True},
-            trainer_defaults={
-                "default_root_dir": "runs",
-                "enable_model_summary": False,  # a table of three parameters
-                "callbacks": [ContinualLearning(), TaskProgress()],
-            },
-            args=list(args) if args is not None else None,
-        )
+        allowed, self._words = allowed_by(sys.argv[1:] if args is None else args)
+        limit_configs()
+        with only_from(allowed):
+            super().__init__(
+                ContinualModule,
+                TaskStream,
+                subclass_mode_model=True,
+                subclass_mode_data=True,
+                parser_class=HelpfulParser,
+                parser_kwargs={"description": DESCRIPTION, "allow_abbrev": False},
+                seed_everything_default=1,
+                auto_configure_optimizers=False,
+                save_config_kwargs={"overwrite": True},
+                trainer_defaults={
+                    "default_root_dir": "runs",
+                    "enable_model_summary": False,  # a table of three parameters
+                    "callbacks": [ContinualLearning(), TaskProgress()],
+                },
+                args=self._words,
+            )
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:  # noqa: ANN401
+        """Parse the words of the command that are the parser's."""
+        with in_words("The config cannot be read"):
+            self.config = parser.parse_args(args)
+
+    def instantiate_classes(self) -> None:
+        """Build data, module and trainer."""
+        with in_words("Data, model or trainer cannot be built as the config has it"):
+            super().instantiate_classes()
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         """Callbacks whose options are sections of the config; one seed for everything."""
@@ -79,6 +97,10 @@ class StreamCLI(LightningCLI):
         parser.link_arguments("seed_everything", "model.init_args.seed", compute_fn=int)
         parser.link_arguments("data", "model.init_args.input_dim", _input_dim, apply_on="instantiate")
         parser.link_arguments("data", "model.init_args.num_variables", _num_variables, apply_on="instantiate")
+
+    def _set_seed(self) -> None:
+        with in_words("The seed cannot be used"):
+            super()._set_seed()
 
     def _parse_ckpt_path(self) -> None:
         """Leave the config as it is given: a checkpoint of another config is an error, not a change of config."""
@@ -129,6 +151,7 @@ class StreamCLI(LightningCLI):
     def _resolve_checkpoint(self, folder: Path) -> None:
         """`last` is the latest checkpoint of this config and seed; only `fit` can do without any."""
         config = self.config_init[self.subcommand]
+        config["weights_only"] = True  # for whatever Lightning may load by itself, too
         given = config.get("ckpt_path") or (None if self.subcommand == "fit" else "last")
         if given is None:
             return
@@ -138,11 +161,11 @@ class StreamCLI(LightningCLI):
                 f"there is no checkpoint {path}: it is written by `fit` with the same config, name and seed; or give "
                 "the path of one as --ckpt_path"
             )
-        checkpoint = read_checkpoint(path)
+        checkpoint = read_checkpoint(path, to_go_on=self.subcommand == "fit")
         self.model.on_load_checkpoint(checkpoint)
         check_same_data(checkpoint, self.datamodule)
+        load_state(self.model, checkpoint, path)
         config["ckpt_path"] = str(path)
-        config["weights_only"] = True
 
 
 COMMANDS = (*StreamCLI.subcommands(), "summary")
@@ -169,7 +192,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(128 + signal.SIGTERM)  # else it would pass for success
     except Exception as error:
         causes = (error, error.__cause__)  # the parser wraps what constructors raise
-        told = next((cause for cause in causes if cause is not None and _is_for_people(cause)), None)
+        told = next((cause for cause in causes if cause is not None and is_for_people(cause)), None)
         if os.environ.get("GPVAE_TRACEBACK") or told is None:
             raise
         sys.exit(f"error: {told}")
@@ -217,7 +240,23 @@ def _another_lightning() -> Any | None:  # noqa: ANN401
     return others[0].load() if others else None
 
 
-def _is_for_people(error: BaseException) -> bool:
+@contextmanager
+def in_words(what: str) -> Iterator[None]:
+    """Say of any error what could not be done, unless it says so itself.
+
+    Args:
+        what: What could not be done.
+    """
+    try:
+        yield
+    except Exception as error:
+        if any(cause is not None and is_for_people(cause) for cause in (error, error.__cause__)):
+            raise
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{what}: {reason} ({type(error).__name__}; GPVAE_TRACEBACK=1 shows where)") from error
+
+
+def is_for_people(error: BaseException) -> bool:
     """Whether an error was raised on purpose, by this package or by Lightning about its own options."""
     if isinstance(error, MisconfigurationException):
         return True

@@ -8,6 +8,7 @@ from lightning.pytorch.cli import LightningArgumentParser
 
 from datamodules import TaskStream
 from gpvae.checks import nearest
+from gpvae.class_paths import how_to_allow
 from gpvae.modules import ContinualModule
 
 #: How jsonargparse speaks of a key that does not exist, a class that does not, and a value that is none of a few.
@@ -16,6 +17,7 @@ UNKNOWN_CLASS = re.compile(r"Expected a dot import path string: (?P<name>\w+)")
 UNKNOWN_CHOICE = re.compile(
     r"Literal\[(?P<choices>[^\]]*)\].*?(?:Got|Given) value: (?P<value>[\w-]+)$", re.DOTALL | re.MULTILINE
 )
+NOT_ALLOWED = re.compile(r"(?P<path>[\w.]+)'? is (?:not allowed|refused)")  # its words, or ours from further inside
 #: Lines of its errors that say nothing to a person.
 CHAFF = re.compile(
     r"Given value|Subtypes:|Errors:|Does not validate against|- Expected a <class 'NoneType'>|- Expected a path"
@@ -27,9 +29,7 @@ class HelpfulParser(LightningArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Say what is wrong and leave, or raise where this parser works for another."""
-        suggestion = "" if "did you mean" in message else self._suggestion(message)
-        lines = message.splitlines()
-        message = "\n".join(line for line in lines if line.strip() and not CHAFF.match(line.strip())) + suggestion
+        message = _shortened(message) + ("" if "did you mean" in message else self._suggestion(message))
         if not self.exit_on_error:
             super().error(message, ex)
         command = getattr(ex, "subcommand_parser", self).prog.replace(" [options]", "")
@@ -53,6 +53,12 @@ class HelpfulParser(LightningArgumentParser):
             yield action.dest
             for parser in getattr(action, "_name_parser_map", {}).values():
                 yield from parser._keys()
+
+
+def _shortened(message: str) -> str:
+    if refused := NOT_ALLOWED.search(message):
+        return how_to_allow(refused["path"])
+    return "\n".join(line for line in message.splitlines() if line.strip() and not CHAFF.match(line.strip()))
 
 
 def _subclasses(base: type) -> Iterator[str]:

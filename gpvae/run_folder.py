@@ -9,8 +9,9 @@ from pathlib import Path
 from lightning.pytorch.utilities import rank_zero_info
 
 EARLIER = ".earlier"
-#: Options that change how far a run goes or what is asked of it, not what it is.
-NOT_IN_NAME = tuple(f"data.{init}{option}" for init in ("", "init_args.") for option in ("stop_after", "predict_every"))
+#: Options of data that change how far a run goes, what is asked of it or how data are fetched, not what it is.
+FREE = ("stop_after", "predict_every", "download_hours", "refetch_preliminary")
+NOT_IN_NAME = tuple(f"data.{init}{option}" for init in ("", "init_args.") for option in FREE)
 
 
 def name_of(files: Iterable[object], words: Sequence[str]) -> str:

@@ -1,8 +1,10 @@
 """From names the user gives to netCDF files: patterns, archives under any name, and files that are something else."""
 
 import glob
+import lzma
 import os
 import shutil
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -12,6 +14,19 @@ from datamodules.era5.classic import expected_size
 
 MOST_MEMBERS = 1000
 MOST_BYTES = 64 * 2**30  # of an archive, unpacked: a month of seventeen variables on the globe is less
+
+#: What a damaged archive makes of the library.
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    UnicodeDecodeError,
+    OverflowError,
+    EOFError,
+    OSError,
+    RuntimeError,
+)
 
 HDF, CLASSIC, ZIP = b"\x89HDF", b"CDF", b"PK\x03\x04"
 OTHERS = {
@@ -67,7 +82,7 @@ def unpack(path: Path, folder: Path, most_bytes: int | None = None) -> list[tupl
         return [(str(path), path)]
     try:
         return _unpack_zip(path, folder, MOST_BYTES if most_bytes is None else most_bytes)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except ZIP_ERRORS as error:
         raise ValueError(f"{path} is a zip archive that cannot be read: {error}. Download it again.") from error
 
 

@@ -54,6 +54,9 @@ def parts_of(data: xr.Dataset, name: str) -> list[Part]:
     old_names = {old: new for old, new in RENAMED.items() if old in data.variables and new not in data.variables}
     data = _without_members(_with_time(data.rename(old_names), name), name)
     grid, data = Grid.of(data, name)
+    degrees = ((grid.latitude, 90), (grid.longitude, 180))
+    if not all(part.size and (np.abs(part) <= most).all() for part, most in degrees):
+        raise ValueError(f"Latitudes and longitudes of {name} are missing or no degrees. Download it again.")
     versions = [data]
     if "expver" in data.dims:
         versions = [data.isel(expver=[i]).squeeze("expver") for i in range(data.sizes["expver"])]
@@ -70,6 +73,10 @@ def _with_time(data: xr.Dataset, name: str) -> xr.Dataset:
         data = data.set_coords("time").expand_dims("time")
     if data["time"].dims != ("time",):
         raise ValueError(f"The time of {name} has dimensions {data['time'].dims}: ERA5 has one, time itself.")
+    if not data.sizes["time"]:
+        raise ValueError(f"{name} has no hours: its time has no entries. Leave it out, or download it again.")
+    if np.isnat(data["time"].values).any():
+        raise ValueError(f"Some times of {name} are missing. Download it again.")
     return data.assign_coords(time=data["time"].values.astype("datetime64[ns]"))
 
 
@@ -84,9 +91,9 @@ def _without_members(data: xr.Dataset, name: str) -> xr.Dataset:
 def _part(data: xr.Dataset, grid: Grid, name: str) -> Part:
     versions, attributes = np.full(data.sizes["time"], 1), {}
     if "number" in data.variables:
-        attributes["number"] = str(int(data["number"].values.flat[0]))
+        attributes["number"] = str(_whole_numbers(data["number"], name)[0])
     if "expver" in data.variables:
-        versions = np.broadcast_to([int(v) for v in np.atleast_1d(data["expver"].values)], versions.shape)
+        versions = np.broadcast_to(_whole_numbers(data["expver"], name), versions.shape)
         attributes["expver"] = " ".join(sorted({f"{version:04d}" for version in versions}))
     for key in ("title", "comment"):
         if isinstance(data.attrs.get(key), str):
@@ -103,3 +110,13 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> Part:
             field = field.isel(time=0, drop=True)
         fields[str(variable)] = field.transpose("time", *grid.dims, missing_dims="ignore")
     return Part(name, xr.Dataset(fields, {"time": data["time"]}), grid, versions == PRELIMINARY, attributes)
+
+
+def _whole_numbers(field: xr.DataArray, name: str) -> list[int]:
+    try:
+        numbers = [int(value) for value in field.values.flat]
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{field.name} in {name} is damaged: {error}. Download it again.") from error
+    if not numbers:
+        raise ValueError(f"{field.name} in {name} has no values. Download it again.")
+    return numbers

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from datamodules.era5.layouts import Part
 
-READ_ERRORS = (OSError, RuntimeError, ValueError, IndexError, KeyError)  # what libraries make of damaged files
+MOST = 1e30  # in any units: what is beyond was never written, or is damaged
 
 
 def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
-    """Open a netCDF file without reading values.
+    """Open a netCDF file and read its coordinates, but no values.
 
     Args:
         path: The file.
@@ -25,9 +25,13 @@ def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
         ValueError: It cannot be opened.
     """
     try:
-        return stack.enter_context(xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False))
-    except READ_ERRORS as error:
+        data = stack.enter_context(xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False))
+        for variable in data.variables.values():
+            if variable.ndim <= 1:
+                variable.load()
+    except Exception as error:  # whatever a damaged file makes of the libraries
         raise ValueError(f"{name} is damaged and cannot be opened: {error}. Download it again.") from error
+    return data
 
 
 def load(part: Part, field: xr.DataArray) -> NDArray[np.float32]:
@@ -38,12 +42,19 @@ def load(part: Part, field: xr.DataArray) -> NDArray[np.float32]:
         field: What to read of it.
 
     Raises:
-        ValueError: They cannot be read.
+        ValueError: They cannot be read, or are beyond all measure.
     """
     try:
-        return field.values.astype(np.float32)
-    except READ_ERRORS as error:
+        values = field.values.astype(np.float32)
+    except Exception as error:  # whatever a damaged file makes of the libraries
         raise ValueError(f"{field.name} in {part.name} is damaged: {error}. Download the file again.") from error
+    largest = max(np.fmax.reduce(values, axis=None, initial=0), -np.fmin.reduce(values, axis=None, initial=0))
+    if largest > MOST:
+        raise ValueError(
+            f"{field.name} in {part.name} is damaged, or was not written to its end: there are values as large as "
+            f"{largest:.2g}. Download the file again."
+        )
+    return values
 
 
 def all_times(parts: list[Part]) -> NDArray[np.datetime64]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.cli.cases import SERIES
 from tests.cli.program import assert_same, run_here, write_config
 
 RUN = Path("runs/small/seed_3")
@@ -20,6 +21,7 @@ CASES: dict[str, dict[str, Any]] = {
         "data": {"steps_per_epoch": 3, "batch_size": 5},
     },
     "collapsed": {"model": {"method": "OSGPR"}, "data": {"steps_per_epoch": 2}},
+    "series": {**SERIES, "data": SERIES["data"] | {"epochs_per_task": 2}},
 }
 
 
@@ -43,7 +45,7 @@ def resume(folder: Path, checkpoint: Path, *words: str) -> Path:
 @pytest.mark.parametrize("case", CASES)
 def test_from_every_step(case: str, tmp_path: Path) -> None:
     write_config(tmp_path, **CASES[case])
-    run_here(tmp_path, *FIT, "--trainer.callbacks", "tests.cli.savers.SaveEveryStep")
+    run_here(tmp_path, *FIT, "--allow", "tests", "--trainer.callbacks", "tests.cli.savers.SaveEveryStep")
     table, last = results(tmp_path)
     checkpoints = sorted((tmp_path / "steps").iterdir(), key=lambda path: path.stat().st_mtime_ns)
     assert len([path for path in checkpoints if path.stem.startswith("evaluated")]) == 3

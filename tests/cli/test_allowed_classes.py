@@ -1,0 +1,194 @@
+"""A config names classes of packages on a list; any other is refused before a line of it has run."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.program import CONFIG, refused, run_here, write_config
+
+#: Leaves a file behind when it is imported, and another when anything in it is called.
+CANARY = """
+from pathlib import Path
+
+from datamodules import Toy
+from lightning.pytorch.callbacks import Callback
+
+Path("imported").touch()
+
+
+def run(*args, **kwargs):
+    Path("called").touch()
+
+
+class Data(Toy):
+    def __init__(self, *args, **kwargs):
+        run()
+        super().__init__("figure_1")
+
+
+class Anything(Callback):
+    def __init__(self, **kwargs):
+        run()
+"""
+ANY: dict[str, Any] = {"class_path": "canary_of_gpvae.Anything"}
+LAMBDA = "lightning.pytorch.callbacks.LambdaCallback"
+
+
+def with_trainer(**options: Any) -> dict[str, Any]:
+    return {"trainer": {"accelerator": "cpu", **options}}
+
+
+def with_model(**options: Any) -> dict[str, Any]:
+    return {"model": {**CONFIG["model"], "init_args": {**CONFIG["model"]["init_args"], **options}}}
+
+
+#: Sections of a config that try to have something run.
+IN_CONFIGS: dict[str, dict[str, Any]] = {
+    "model": {"model": ANY},
+    "data": {"data": {"class_path": "canary_of_gpvae.Data"}},
+    "data by a string": {"data": "canary_of_gpvae.Data"},
+    "callback": with_trainer(callbacks=ANY),
+    "callbacks": with_trainer(callbacks=["ModelCheckpoint", ANY]),
+    "logger": with_trainer(logger=[ANY]),
+    "plugin": with_trainer(plugins=[ANY]),
+    "strategy": with_trainer(strategy=ANY),
+    "accelerator": with_trainer(accelerator=ANY),
+    "profiler": with_trainer(profiler=ANY),
+    "callable": with_trainer(
+        callbacks={"class_path": LAMBDA, "init_args": {"on_fit_start": "canary_of_gpvae.run", "setup": None}}
+    ),
+    "partly built callable": with_trainer(
+        callbacks={"class_path": LAMBDA, "init_args": {"on_fit_start": {"class_path": "canary_of_gpvae.Anything"}}}
+    ),
+    "optimiser": {"optimizer": ANY},
+    "schedule": {"lr_scheduler": ANY},
+    "scalar of the model": with_model(num_inducing=ANY),
+    "option of a family": with_model(inducing_options={"origin": ANY}),
+    "list of allowed packages": {"data": {"class_path": "canary_of_gpvae.Data"}, "allow": ["canary_of_gpvae"]},
+    "what an allowed module imports": with_trainer(
+        callbacks={"class_path": LAMBDA, "init_args": {"on_fit_start": "lightning.pytorch.trainer.trainer.os.abort"}}
+    ),
+    "the rules themselves": with_trainer(
+        callbacks={"class_path": LAMBDA, "init_args": {"on_fit_start": "gpvae.class_paths.set_parsing_settings"}}
+    ),
+    "what builds any class": {
+        "data": {
+            "class_path": "lightning.pytorch.cli.instantiate_class",
+            "init_args": {"args": [], "init": {"class_path": "canary_of_gpvae.Data", "init_args": {}}},
+        }
+    },
+    "what builds any class, called": with_trainer(
+        callbacks={"class_path": LAMBDA, "init_args": {"on_fit_start": "lightning.pytorch.cli.instantiate_class"}}
+    ),
+    "the command itself": with_trainer(
+        callbacks={"class_path": "gpvae.cli.main", "init_args": {"argv": ["fit", "--allow", "canary_of_gpvae"]}}
+    ),
+    "what no package has": {"data": {"class_path": "os.abort"}},
+}
+
+IN_YAML = {
+    "object": "data: !!python/object/apply:canary_of_gpvae.run []",
+    "new object": "data: !!python/object/new:canary_of_gpvae.Data []",
+    "object of a class": "data: !!python/object:canary_of_gpvae.Data {}",
+    "name": "data: !!python/name:canary_of_gpvae.run",
+    "module": "data: !!python/module:canary_of_gpvae",
+    "tag of a user": "data: !canary_of_gpvae.run {}",
+}
+
+ON_THE_COMMAND_LINE = {
+    "data": ["--data", "canary_of_gpvae.Data"],
+    "data as a mapping": ["--data", "{class_path: canary_of_gpvae.Data}"],
+    "class path": ["--data.class_path", "canary_of_gpvae.Data"],
+    "callback": ["--trainer.callbacks+", "canary_of_gpvae.Anything"],
+    "help": ["--model.help", "canary_of_gpvae.Anything"],
+    "help of data": ["--data.help", "canary_of_gpvae.Data"],
+    "another package": ["--data", "canary_of_gpvae.Data", "--allow", "canary_of"],
+    "no package": ["--data", "canary_of_gpvae.Data", "--allow"],
+    "the parser": ["--allow", "jsonargparse.typing"],
+    "everything": ["--data", "canary_of_gpvae.Data", "--allow=*"],
+    "nested file": ["--data", "nested.yaml"],
+    "config on a command line": ["--config", "{data: canary_of_gpvae.Data}"],
+    "network": ["--config", "memory://nested.yaml"],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a config, and a module that must not be imported."""
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "canary_of_gpvae.py").write_text(CANARY)
+    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+    monkeypatch.delitem(sys.modules, "canary_of_gpvae", raising=False)
+    (tmp_path / "nested.yaml").write_text("class_path: canary_of_gpvae.Data\n")
+    write_config(tmp_path)
+    return tmp_path
+
+
+def assert_refused(folder: Path, *words: str) -> str:
+    said = refused(folder, *words)
+    assert "canary_of_gpvae" not in sys.modules
+    assert not {path.name for path in folder.iterdir()} & {"imported", "called", "runs"}
+    assert said.startswith("error: ")
+    assert "Traceback" not in said
+    return said
+
+
+@pytest.mark.parametrize("sections", IN_CONFIGS.values(), ids=IN_CONFIGS.keys())
+def test_in_a_config(sections: dict[str, Any], folder: Path) -> None:
+    (folder / "bad.yaml").write_text(yaml.safe_dump({**CONFIG, **sections}))
+    assert_refused(folder, "fit", "-c", "bad.yaml")
+
+
+@pytest.mark.parametrize("line", IN_YAML.values(), ids=IN_YAML.keys())
+def test_yaml_that_asks_for_python(line: str, folder: Path) -> None:
+    (folder / "bad.yaml").write_text(f"{yaml.safe_dump({'model': CONFIG['model']})}\n{line}\n")
+    assert_refused(folder, "fit", "-c", "bad.yaml")
+
+
+@pytest.mark.parametrize("words", ON_THE_COMMAND_LINE.values(), ids=ON_THE_COMMAND_LINE.keys())
+def test_on_the_command_line(words: list[str], folder: Path) -> None:
+    assert_refused(folder, "fit", "-c", "small.yaml", *words)
+
+
+def test_a_config_that_names_another(folder: Path) -> None:
+    (folder / "outer.yaml").write_text("config: bad.yaml\n")
+    (folder / "bad.yaml").write_text(yaml.safe_dump({**CONFIG, "data": "canary_of_gpvae.Data"}))
+    assert_refused(folder, "fit", "-c", "outer.yaml")
+
+
+def test_in_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JSONARGPARSE_DEFAULT_ENV", "true")
+    monkeypatch.setenv("PL_FIT__DATA", "canary_of_gpvae.Data")
+    assert_refused(folder, "fit", "--model", "StreamingGP")
+
+
+def test_the_refusal_is_one_sentence_that_says_how_to_allow_it(folder: Path) -> None:
+    said = assert_refused(folder, "fit", "-c", "small.yaml", "--data", "canary_of_gpvae.Data")
+    assert said.splitlines()[0] == (
+        "error: canary_of_gpvae.Data is refused: a config may name what is in gpvae, datamodules, callbacks, "
+        "lightning, torch.optim. If you trust it, add --allow canary_of_gpvae to the command."
+    )
+
+
+@pytest.mark.parametrize("words", [["--allow", "canary_of_gpvae"], ["--allow=other", "--allow=canary_of_gpvae"]])
+def test_allowed_for_one_command_only(words: list[str], folder: Path) -> None:
+    fit = ["fit", "-c", "small.yaml", "--data", "canary_of_gpvae.Data", "--name", "own"]
+    run_here(folder, *fit, *words)
+    assert (folder / "called").exists()
+    assert "allow" not in yaml.safe_load((folder / "runs" / "own" / "seed_3" / "config.yaml").read_text())
+    (folder / "called").unlink()
+    assert "--allow canary_of_gpvae" in refused(folder, *fit)
+    assert not (folder / "called").exists()
+
+
+def test_allowing_what_is_allowed_changes_nothing(folder: Path) -> None:
+    run_here(folder, "--allow", "lightning.pytorch", "fit", "-c", "small.yaml", "--name", "once")
+    run_here(folder, "fit", "-c", "small.yaml", "--name", "twice", "--trainer.callbacks", "ModelCheckpoint")
+
+
+def test_short_names_and_classes_of_the_list(folder: Path) -> None:
+    words = ["--trainer.logger", "CSVLogger", "--trainer.logger.save_dir", "runs"]
+    run_here(folder, "fit", "-c", "small.yaml", "--data", "datamodules.toy.Toy", *words)

@@ -1,0 +1,11 @@
+"""How data are fetched is no part of the name of a run."""
+
+import pytest
+
+from gpvae.run_folder import name_of
+
+
+@pytest.mark.parametrize("option", ["download_hours", "refetch_preliminary", "stop_after", "predict_every"])
+@pytest.mark.parametrize("section", ["data", "data.init_args"])
+def test_options_that_leave_the_data_as_they_are(option: str, section: str) -> None:
+    assert name_of(["era5.yaml"], [f"--{section}.{option}", "1"]) == "era5"

@@ -1,0 +1,31 @@
+"""An ERA5 file of a user's: read, cut into tasks and scaled, as for a run."""
+
+import traceback
+
+import torch
+
+from datamodules import ERA5
+from gpvae.cli import is_for_people
+from tests.fuzz.outcomes import Outcome
+
+HOURS, TASKS = 24, 2
+
+
+def read_file(path: str) -> Outcome:
+    stream = ERA5("files", [path], points=None, num_tasks=TASKS, hours_per_task=HOURS // TASKS)
+    try:
+        stream.setup()
+    except Exception as error:
+        if is_for_people(error):
+            return Outcome("refused", str(error))
+        return Outcome("crash", traceback.format_exc(limit=-8))
+    coordinates = torch.tensor([*stream.coordinates.latitude, *stream.coordinates.longitude])
+    if not coordinates.isfinite().all():
+        return Outcome("silent NaN", "coordinates")
+    for task in range(TASKS):
+        times, y, mask = stream.task_data(task)
+        if not times.isfinite().all() or not y.isfinite().all():
+            return Outcome("silent NaN", f"{int((~y.isfinite()).sum())} of {y.numel()} values, of times {times}")
+        if y.shape != mask.shape or y.shape != (stream.num_series, len(times), stream.num_variables):
+            return Outcome("silent NaN", f"absurd shapes {y.shape}, {mask.shape}, {times.shape}")
+    return Outcome("taken")

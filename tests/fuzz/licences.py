@@ -1,0 +1,52 @@
+"""The licences of all that is installed with this package: `python -m tests.fuzz.licences` prints them as a table."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution, metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def direct() -> list[Requirement]:
+    """What pyproject.toml asks for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [Requirement(line) for line in project["dependencies"]]
+
+
+def plain(name: str) -> str:
+    """The name of a distribution, as all of its spellings come to."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def needed(requirements: list[Requirement], found: set[tuple[str, ...]]) -> Iterator[str]:
+    """Names of distributions that these need, themselves included."""
+    for requirement in requirements:
+        name = plain(requirement.name)
+        key = (name, *sorted(requirement.extras))
+        if key in found:
+            continue
+        found.add(key)
+        try:
+            below = [Requirement(line) for line in distribution(name).requires or []]
+        except PackageNotFoundError:  # for another platform
+            continue
+        yield name
+        extras = [{"extra": extra} for extra in ("", *requirement.extras)]
+        yield from needed([r for r in below if r.marker is None or any(map(r.marker.evaluate, extras))], found)
+
+
+def licence(name: str) -> str:
+    """What a distribution says its licence is."""
+    about = metadata(name)
+    classified = [line.split(" :: ")[-1] for line in about.get_all("Classifier", []) if line.startswith("License ::")]
+    return about.get("License-Expression") or "; ".join(classified) or about.get("License", "?").splitlines()[0]
+
+
+if __name__ == "__main__":
+    asked = {plain(requirement.name) for requirement in direct()}
+    for name in sorted(set(needed(direct(), set())), key=lambda name: (name not in asked, name)):
+        print(f"| {name} | {'direct' if name in asked else ''} | {licence(name)} |")

@@ -1,0 +1,20 @@
+"""A table of scores that a user hands to `gpvae summary`."""
+
+import contextlib
+import io
+import traceback
+
+from gpvae.cli import main
+from tests.fuzz.outcomes import Outcome
+
+
+def summarise(path: str) -> Outcome:
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        try:
+            main(["summary", path, "--tasks", "--variables"])
+        except SystemExit as refusal:
+            return Outcome("refused", str(refusal.code))
+        except Exception:
+            return Outcome("crash", traceback.format_exc(limit=-6))
+    return Outcome("taken")

@@ -1,0 +1,67 @@
+"""A process for what may end it: C libraries that read damaged files."""
+
+import logging
+import multiprocessing as mp
+import resource
+import warnings
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+
+from tests.fuzz.outcomes import Outcome
+
+PATIENCE = 60.0  # seconds
+MEMORY = 6 * 2**30  # bytes of addresses: asking for more than any input needs is a crash too
+MODULES = ["tests.fuzz.era5_files", "tests.fuzz.checkpoints", "tests.fuzz.configs", "tests.fuzz.tables"]
+
+
+class Worker:
+    """Calls a function in another process, and starts a new one whenever it dies or hangs.
+
+    Args:
+        function: Gives the outcome of a file, from its path; a function of one of `MODULES`.
+    """
+
+    def __init__(self, function: Callable[[str], Outcome]) -> None:
+        self._function = function
+        self._context = mp.get_context("forkserver")  # what is imported once is there in every process
+        self._context.set_forkserver_preload(MODULES)
+        self._process: mp.process.BaseProcess | None = None
+
+    def __call__(self, path: str) -> Outcome:
+        if self._process is None:
+            self._start()
+        assert self._process is not None
+        self._connection.send(path)
+        try:
+            if self._connection.poll(PATIENCE):
+                return self._connection.recv()
+            self.close()
+            return Outcome("crash", f"no end after {PATIENCE:.0f} seconds")
+        except (EOFError, ConnectionResetError):
+            self._process.join()
+            code = self._process.exitcode
+            self.close()
+            return Outcome("crash", f"the process died with exit code {code}")
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._connection.close()
+            self._process = None
+
+    def _start(self) -> None:
+        self._connection, theirs = self._context.Pipe()
+        self._process = self._context.Process(target=_serve, args=(self._function, theirs), daemon=True)
+        self._process.start()
+        theirs.close()
+
+
+def _serve(function: Callable[[str], Outcome], connection: Connection) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    warnings.simplefilter("ignore")
+    logging.disable()
+    while True:
+        connection.send(function(connection.recv()))
