@@ -100,6 +100,8 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> Part:
             attributes[key] = data.attrs[key]
     fields = {}
     for variable, field in data.drop_vars(["number", "expver"], errors="ignore").data_vars.items():
+        if len(set(field.dims)) < len(field.dims):
+            raise ValueError(f"{variable} in {name} is damaged: it runs over {field.dims}. Download it again.")
         extra = [dim for dim in field.dims if dim not in ("time", *grid.dims)]
         if not set(grid.dims) <= set(field.dims) or not np.issubdtype(field.dtype, np.number):
             continue  # bounds, projections and the like

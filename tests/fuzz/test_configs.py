@@ -1,18 +1,17 @@
 """Whatever a config says, it is refused in words, or builds a run whose numbers are finite."""
 
 import itertools
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
 
 from tests.cli.program import CONFIG
 from tests.fuzz.configs import build
 from tests.fuzz.mutations import wrong
-from tests.fuzz.outcomes import Tally, tried
+from tests.fuzz.outcomes import Tally
+from tests.fuzz.trials import Record, try_inputs
 from tests.fuzz.worker import Worker
 
 WEATHER: dict[str, Any] = {
@@ -51,7 +50,7 @@ HOSTILE = {
 }
 
 
-def test_hostile_configs(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_hostile_configs(tmp_path: Path, record_property: Record) -> None:
     """What chance will not find."""
     tally, read = Tally("configs, hostile"), Worker(build)
     for text in HOSTILE.values():
@@ -64,22 +63,9 @@ def test_hostile_configs(tmp_path: Path, record_property: Callable[[str, object]
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
-def test_wrong_configs(kind: str, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
-    tally, read, numbers = Tally(f"configs, {kind}"), Worker(build), itertools.count()
+def test_wrong_configs(kind: str, tmp_path: Path, record_property: Record) -> None:
     (tmp_path / "data").mkdir()
-    (tmp_path / "whole.yaml").write_text(yaml.safe_dump(CONFIGS[kind]))
-    whole = read(str(tmp_path / "whole.yaml"))
-    assert whole.kind == "taken", whole.detail
-
-    @tried(40)
-    @given(wrong(CONFIGS[kind]))
-    def try_one(content: bytes) -> None:
-        path = tmp_path / f"{next(numbers)}.yaml"
-        path.write_bytes(content)
-        outcome = read(str(path))
-        tally.add(outcome._replace(detail=f"{path.name}: {outcome.detail}"))
-
-    try_one()
-    read.close()
-    record_property("fuzz", tally.row)
-    assert not tally.faults, tally.report
+    whole, numbers = tmp_path / "whole.yaml", itertools.count()
+    whole.write_text(yaml.safe_dump(CONFIGS[kind]))
+    name, inputs = f"configs, {kind}", wrong(CONFIGS[kind])
+    try_inputs(name, build, inputs, 40, lambda: tmp_path / f"{next(numbers)}.yaml", record_property, whole)

@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-from hypothesis import given
 
 from tests.era5.written import weather, write_new, write_old, write_step_types, write_zip
 from tests.fuzz.damage import damaged
 from tests.fuzz.era5_files import HOURS, read_file
-from tests.fuzz.outcomes import Tally, tried
-from tests.fuzz.worker import Worker
+from tests.fuzz.trials import Record, try_inputs
 
 
 def write_compressed(data: xr.Dataset, path: Path) -> Path:
@@ -33,19 +31,7 @@ LAYOUTS: dict[str, Callable[[xr.Dataset, Path], Path]] = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_damaged_files(layout: str, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_damaged_files(layout: str, tmp_path: Path, record_property: Record) -> None:
     path = LAYOUTS[layout](weather(HOURS), tmp_path / "a.nc")
-    tally, read = Tally(f"ERA5 files, {layout}"), Worker(read_file)
-    whole = read(str(path))
-    assert whole.kind == "taken", whole.detail
-
-    @tried(120)
-    @given(damaged(path.read_bytes()))
-    def try_one(content: bytes) -> None:
-        path.write_bytes(content)
-        tally.add(read(str(path)))
-
-    try_one()
-    read.close()
-    record_property("fuzz", tally.row)
-    assert not tally.faults, tally.report
+    name, inputs = f"ERA5 files, {layout}", damaged(path.read_bytes())
+    try_inputs(name, read_file, inputs, 120, lambda: path, record_property, whole=path)

@@ -4,6 +4,7 @@ import io
 import zipfile
 from pathlib import Path
 
+import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
@@ -67,3 +68,12 @@ def test_an_archive_whose_members_are_before_its_beginning(tmp_path: Path) -> No
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"a.nc is a zip archive that cannot be read: .*Download it again"):
         read_era5(str(path))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate dimension names")
+def test_a_variable_over_the_same_dimension_twice(tmp_path: Path) -> None:
+    write_new(weather(), tmp_path / "a.nc")
+    with netCDF4.Dataset(tmp_path / "a.nc", "a") as data:
+        data.createVariable("blh", "f4", ("longitude", "latitude", "longitude"))
+    with pytest.raises(ValueError, match=r"blh in .*a.nc is damaged: it runs over .*Download it again"):
+        read_era5(str(tmp_path / "a.nc"))
