@@ -45,8 +45,14 @@ class Site:
 
         For sites of Gaussian data this is the collapsed bound on log p(y) of all data so far.
         """
+        return self._log_evidence(*self._factors())
+
+    def _factors(self) -> tuple[Tensor, Tensor]:
+        """P with P Pᵀ = I + G, and P⁻¹ h."""
         P = cholesky(precision(self.G), jitter=0.0)
-        half = solve_lower(P, self.h[..., None])[..., 0]
+        return P, solve_lower(P, self.h[..., None])[..., 0]
+
+    def _log_evidence(self, P: Tensor, half: Tensor) -> Tensor:
         return self.c + 0.5 * (half**2).sum(-1) - 0.5 * log_det(P)
 
     @classmethod
@@ -67,11 +73,11 @@ class Site:
         Args:
             U: Orthonormal columns, so that w has the prior N(0, I) too, `[*L, M, r]`.
         """
-        P = cholesky(precision(self.G), jitter=0.0)
-        half, mean = solve_lower(P, U), solve_lower(P, self.h[..., None])
-        root = cholesky(half.mT @ half, jitter=0.0)
+        P, half = self._factors()
+        seen = solve_lower(P, U)
+        root = cholesky(seen.mT @ seen, jitter=0.0)
         inverse = solve_lower(root, identity_like(root).expand_as(root))
-        return Site.of_posterior((half.mT @ mean)[..., 0], inverse.mT @ inverse, self.log_evidence())
+        return Site.of_posterior(matvec(seen.mT, half), inverse.mT @ inverse, self._log_evidence(P, half))
 
     def transport(self, C: Tensor, R: Tensor, power: float = 0.0) -> "Site":
         """This site on v, seen from newer variables w with v | w ~ N(Cᵀw, R).

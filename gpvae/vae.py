@@ -18,7 +18,7 @@ from gpvae.draws import Draws
 from gpvae.inducing import InducingVariables
 from gpvae.objectives import online_elbo
 from gpvae.posteriors import Posterior
-from gpvae.sites import Site, residual_variance
+from gpvae.sites import Site
 from gpvae.streaming import StreamingPosterior
 from gpvae.view import View
 
@@ -118,7 +118,7 @@ class GPVAE(nn.Module):
             times: Times within the stream so far, `[T]`.
         """
         view = View.of(self.stream.present(self.kernel)[0], times)
-        return 1 - (residual_variance(view.a, view.prior) / view.prior).mean(-1)
+        return 1 - (view.residual / view.prior).mean(-1)
 
     @torch.no_grad()
     def draws(self, times: Tensor, series: Tensor, num_samples: int, draws: Draws) -> tuple[Tensor, Tensor]:

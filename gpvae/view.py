@@ -77,7 +77,7 @@ class View:
         i, j = self._upper
         both = S[..., i, j] * torch.where(i == j, 1.0, 2.0)  # [B, L, P]
         spread = (both.transpose(0, 1) @ self._pairs).transpose(0, 1)
-        return (q.mean.transpose(0, 1) @ self.a).transpose(0, 1), self._residual + spread
+        return (q.mean.transpose(0, 1) @ self.a).transpose(0, 1), self.residual + spread
 
     def latent(self, q: Posterior) -> Normal:
         """The marginals of f at each time, `[B, L, T]`."""
@@ -85,7 +85,8 @@ class View:
         return Normal(mean, var.sqrt())
 
     @cached_property
-    def _residual(self) -> Tensor:
+    def residual(self) -> Tensor:
+        """kff - qff, the prior variance of f at each time that the variables leave open, `[L, T]`."""
         return residual_variance(self.a, self.prior)
 
     @cached_property
