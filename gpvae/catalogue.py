@@ -3,8 +3,10 @@
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
+import torch
+from gpytorch.constraints import Positive
 from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
 from gpytorch.likelihoods import (
     BernoulliLikelihood,
@@ -79,9 +81,22 @@ def find_method(name: str) -> Method:
 
 def build_kernel(name: KernelName, input_dim: int) -> Kernel:
     """A scaled kernel with a lengthscale for each input dimension."""
-    ard = input_dim if input_dim > 1 else None
-    base = RBFKernel(ard_num_dims=ard) if name == "rbf" else MaternKernel(nu=SMOOTHNESS[name], ard_num_dims=ard)
-    return ScaleKernel(base).double()
+    return ScaleKernel(_base_kernel(name, ard_num_dims=input_dim if input_dim > 1 else None)).double()
+
+
+def latent_kernel(name: KernelName, latent_dim: int, shortest: float, longest: float) -> Kernel:
+    """Kernels of variance one, with lengthscales, learnt as logarithms, spread evenly in logarithm between two."""
+    if not 0 < shortest <= longest:
+        raise ValueError(f"lengthscales need 0 < shortest <= longest, got {shortest=}, {longest=}")
+    logarithm = Positive(torch.exp, torch.log)
+    kernel = _base_kernel(name, batch_shape=torch.Size([latent_dim]), lengthscale_constraint=logarithm).double()
+    spread = torch.linspace(0, 1, latent_dim, dtype=torch.float64)
+    kernel.lengthscale = (shortest * (longest / shortest) ** spread)[:, None, None]
+    return kernel
+
+
+def _base_kernel(name: KernelName, **options: Any) -> RBFKernel | MaternKernel:
+    return RBFKernel(**options) if name == "rbf" else MaternKernel(nu=SMOOTHNESS[name], **options)
 
 
 def families_of(

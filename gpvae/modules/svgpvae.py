@@ -3,23 +3,20 @@
 from typing import Any, Literal, get_args
 
 import torch
-from gpytorch.constraints import Positive
-from gpytorch.kernels import MaternKernel, RBFKernel
-from lightning.pytorch.utilities import rank_zero_warn
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
 from gpvae import checks, ewc
 from gpvae.backbones import Decoder, Encoder
-from gpvae.catalogue import SMOOTHNESS, KernelName, Scalar, families_of, find_method
+from gpvae.catalogue import KernelName, Scalar, families_of, find_method, latent_kernel
 from gpvae.draws import Draws
 from gpvae.inference import only_training
 from gpvae.metrics import equal_mixture
 from gpvae.modules.base import ContinualModule
-from gpvae.online_gp import ResolutionWarning
 from gpvae.processes import num_processes, over_processes
 from gpvae.replay import Replay
+from gpvae.resolution import Resolution
 from gpvae.sites import Site
 from gpvae.vae import GPVAE, bound, sample
 from gpvae.view import View
@@ -27,10 +24,6 @@ from gpvae.view import View
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
 
-#: Share of the latents' variance that inducing variables should be able to follow.
-RESOLVED = 0.75
-#: Times, spread over the stream, at which that is looked at.
-RESOLUTION_TIMES = 512
 #: Learning rate of noise and lengthscales against that of the networks.
 SCALE_RATE = 10.0
 
@@ -66,8 +59,6 @@ class SVGPVAE(ContinualModule):
     """
 
     steps_taken: Tensor
-    start: Tensor
-    resolved: Tensor
 
     def __init__(
         self,
@@ -114,8 +105,7 @@ class SVGPVAE(ContinualModule):
         self.ewc = ewc.EWC(len(networks), ewc_running) if consolidation in ("ewc", "both") else None
         self.replay = Replay(decoder) if consolidation in ("replay", "both") else None
         self.register_buffer("steps_taken", torch.zeros((), dtype=torch.int64))
-        self.register_buffer("start", torch.zeros((), dtype=torch.float64))
-        self.register_buffer("resolved", torch.ones((), dtype=torch.float64))
+        self.resolution = Resolution()
         self._data: tuple[Tensor, Tensor, Tensor] | None = None
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
@@ -163,7 +153,7 @@ class SVGPVAE(ContinualModule):
         times, _, _ = data
         self.vae.stream.begin(self.vae.kernel, times[:, None])
         if self.begun == 0:
-            self.start.copy_(times[0])
+            self.resolution.start.copy_(times[0])
         self.begun += 1
         self.attach_task(*data)
 
@@ -198,8 +188,9 @@ class SVGPVAE(ContinualModule):
         self.log("train/bound", value, prog_bar=True, sync_dist=True)
         if self.ewc is not None:
             penalty = self.ewc_strength * self.ewc(ewc.flat([self.vae.encoder, self.vae.decoder]))
-            loss = loss + penalty / self._data[2].sum()
-            self.log("train/ewc", penalty / self._data[2].sum(), sync_dist=True)
+            penalty = penalty / self._data[2].sum()
+            loss = loss + penalty
+            self.log("train/ewc", penalty, sync_dist=True)
         if self.replay is not None and self.learned > 0:
             disagreement = self.replay(self.vae.decoder, series, draws).sum() / num_series
             loss = loss + self.replay_strength * self.learned * disagreement
@@ -232,37 +223,19 @@ class SVGPVAE(ContinualModule):
             self.replay.keep(self.vae.decoder)
         self.vae.consolidate(*self._data)
         self.learned += 1
-        self._measure_resolution(float(self._data[0][-1]))
+        self.resolution.measure(self.vae, float(self._data[0][-1]))
         self._data = self._fixed = None
-
-    def _measure_resolution(self, end: float) -> None:
-        """How much the inducing variables can follow of a stream this long; warn when it becomes too little."""
-        before = float(self.resolved)
-        times = torch.linspace(float(self.start), end, RESOLUTION_TIMES, dtype=torch.float64, device=self.start.device)
-        self.resolved.copy_(self.vae.resolved(times).mean())
-        if self.resolved >= RESOLVED or before < RESOLVED:
-            return
-        family = self.vae.stream.inducing
-        needed = family.num_needed(self.vae.kernel, RESOLVED)
-        rank_zero_warn(
-            f"over the {end - float(self.start):,.0f} units of time so far, {family.num_inducing} "
-            f"{type(family).__name__} variables can follow {self.resolved:.0%} of what the latent functions may do: "
-            "predictions of fast changes fade to their spread from here on, in old tasks and new. More variables "
-            + ("" if needed is None else f"(some {needed} would follow {RESOLVED:.0%} of the fastest latent function) ")
-            + "keep them: raise num_inducing",
-            category=ResolutionWarning,
-        )
 
     def on_validation_epoch_end(self) -> None:
         """Log the scores, and `memory/resolved`: the share of the latents' prior variance that can be remembered."""
         super().on_validation_epoch_end()
-        self.log("memory/resolved", self.resolved.float())
+        self.log("memory/resolved", self.resolution.share.float())
 
     def fisher(self, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
         """The diagonal Fisher information of encoder and decoder, a sum over series of squared gradients."""
-        with torch.no_grad():
-            view, past = self.vae.task(times)
         every = torch.arange(len(y), device=y.device)
+        with torch.no_grad():
+            view, past = self._task(times, every)
         noise = Draws(self.seed, "fisher", int(self.learned)).normal(every, *view.prior.shape)
         with torch.enable_grad():
             encoded = tuple(part.detach().requires_grad_() for part in self.vae.encode(times, y, mask))
@@ -297,15 +270,3 @@ class SVGPVAE(ContinualModule):
         mask = batch[-1]
         return torch.arange(mask.shape[-1], device=mask.device).expand_as(mask)[mask]
 
-
-def latent_kernel(name: KernelName, latent_dim: int, shortest: float, longest: float) -> RBFKernel | MaternKernel:
-    """Kernels of variance one, with lengthscales, learnt as logarithms, spread evenly in logarithm between two."""
-    if not 0 < shortest <= longest:
-        raise ValueError(f"lengthscales need 0 < shortest <= longest, got {shortest=}, {longest=}")
-    shape = torch.Size([latent_dim])
-    options = {"batch_shape": shape, "lengthscale_constraint": Positive(torch.exp, torch.log)}
-    kernel = RBFKernel(**options) if name == "rbf" else MaternKernel(nu=SMOOTHNESS[name], **options)
-    spread = torch.linspace(0, 1, latent_dim, dtype=torch.float64)
-    kernel = kernel.double()
-    kernel.lengthscale = (shortest * (longest / shortest) ** spread)[:, None, None]
-    return kernel

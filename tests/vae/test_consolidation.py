@@ -5,17 +5,17 @@ import warnings
 
 import pytest
 import torch
-from torch import Tensor
 
 from gpvae.modules import SVGPVAE
 from gpvae.online_gp import ResolutionWarning
+from tests.vae.learning import Data, learn
 
 HOURS, STEPS = 40, 150
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
 
 
-def task(number: int) -> tuple[Tensor, Tensor, Tensor]:
+def task(number: int) -> Data:
     """Hours of two series of three variables, at another level in every task, where the variables differ otherwise."""
     rng = torch.Generator().manual_seed(number)
     times = HOURS * number + torch.arange(HOURS, dtype=torch.float64)
@@ -25,31 +25,16 @@ def task(number: int) -> tuple[Tensor, Tensor, Tensor]:
     return times, y, torch.ones(2, HOURS, 3, dtype=torch.bool)
 
 
-def learn(module: SVGPVAE, number: int, steps: int = STEPS) -> None:
-    """Learn a task without a trainer."""
-    module.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
-    data = task(number)
-    module.begin_task(*data)
-    optimiser = module.configure_optimizers()
-    for step in range(steps):
-        optimiser.zero_grad()
-        module.training_step((torch.arange(2), *data), step).backward()
-        for parameter in module.frozen_parameters():
-            parameter.grad = None
-        optimiser.step()
-    module.end_task()
-
-
 def after_two_tasks(consolidation: str, **options: float) -> tuple[SVGPVAE, float]:
     """A model that has learnt two tasks, and how far its decoder has moved meanwhile at the latents of the first."""
     torch.manual_seed(0)
     sizes = {"num_inducing": 16, "num_variables": 3, "latent_dim": 2, "hidden_dim": 16}
     module = SVGPVAE(inducing="CosS", shortest=8.0, consolidation=consolidation, **sizes, **options)
-    learn(module, 0)
+    learn(module, task(0), STEPS)
     times = task(0)[0]
     f = module.vae.latent(times).mean
     before = module.vae.decode(times, f)[0].detach()
-    learn(module, 1)
+    learn(module, task(1), STEPS)
     return module, float((module.vae.decode(times, f)[0].detach() - before).square().mean().sqrt())
 
 
@@ -79,9 +64,9 @@ def test_the_kernel_stays_where_the_first_task_left_it() -> None:
     torch.manual_seed(0)
     module = SVGPVAE(num_inducing=8, num_variables=3, latent_dim=2, hidden_dim=8, consolidation="replay")
     start = module.vae.kernel.lengthscale.detach().clone()
-    learn(module, 0, steps=5)
+    learn(module, task(0), steps=5)
     first = module.vae.kernel.lengthscale.detach().clone()
-    learn(module, 1, steps=5)
+    learn(module, task(1), steps=5)
     assert not torch.equal(first, start)
     torch.testing.assert_close(module.vae.kernel.lengthscale.detach(), first, rtol=0, atol=0)
 
@@ -89,12 +74,12 @@ def test_the_kernel_stays_where_the_first_task_left_it() -> None:
 def test_a_memory_that_becomes_too_small_for_the_stream_says_so_once() -> None:
     torch.manual_seed(0)
     module = SVGPVAE(num_inducing=12, num_variables=3, latent_dim=2, hidden_dim=8, shortest=8.0, consolidation="none")
-    learn(module, 0, steps=2)
-    assert module.resolved > 0.9
+    learn(module, task(0), steps=2)
+    assert module.resolution.share > 0.9
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for number in range(1, 12):
-            learn(module, number, steps=1)
+            learn(module, task(number), steps=1)
     (said,) = [str(warning.message) for warning in caught if warning.category is ResolutionWarning]
     assert re.search(r"12 LegS variables can follow \d+% .* raise num_inducing", said)
-    assert module.resolved < 0.75
+    assert module.resolution.share < 0.75

@@ -8,37 +8,23 @@ from torch import Tensor, nn
 
 from gpvae.draws import Draws
 from gpvae.modules import SVGPVAE
+from tests.vae.learning import Data, learn
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
 
-Data = tuple[Tensor, Tensor, Tensor]
 METHODS = ["OHSVGP", "CosS", "OSVGP", "OVC", "OVC-per-dim"]
 
 
 def small(method: str = "CosS", **options: object) -> SVGPVAE:
     torch.manual_seed(0)
     sizes = {"num_inducing": 6, "num_variables": 3, "latent_dim": 2, "hidden_dim": 8, "num_samples": 5}
-    module = SVGPVAE(method=method, consolidation="both", **(sizes | options))
-    module.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
-    return module
+    return SVGPVAE(method=method, consolidation="both", **(sizes | options))
 
 
 def task(number: int, hours: int = 10, scale: float = 1.0, gap: float = 0.0) -> Data:
     rng = torch.Generator().manual_seed(number)
     times = number * (hours + gap) + torch.arange(hours, dtype=torch.float64)
     return times, scale * torch.randn(3, hours, 3, generator=rng), torch.ones(3, hours, 3, dtype=torch.bool)
-
-
-def learn(module: SVGPVAE, data: Data, steps: int = 3) -> None:
-    module.begin_task(*data)
-    optimiser = module.configure_optimizers()
-    for step in range(steps):
-        optimiser.zero_grad()
-        module.training_step((torch.arange(len(data[1])), *data), step).backward()
-        for parameter in module.frozen_parameters():
-            parameter.grad = None
-        optimiser.step()
-    module.end_task()
 
 
 def assert_finite(module: SVGPVAE, times: Tensor) -> None:

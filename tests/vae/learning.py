@@ -1,0 +1,28 @@
+"""Learning without a trainer."""
+
+import torch
+from torch import Tensor
+
+from gpvae.modules import SVGPVAE
+
+Data = tuple[Tensor, Tensor, Tensor]
+
+
+def learn(module: SVGPVAE, data: Data, steps: int = 3) -> None:
+    """Learn a task.
+
+    Args:
+        module: The model.
+        data: Times, values and mask of all series.
+        steps: How many times to step, with all series each time.
+    """
+    module.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
+    module.begin_task(*data)
+    optimiser = module.configure_optimizers()
+    for step in range(steps):
+        optimiser.zero_grad()
+        module.training_step((torch.arange(len(data[1])), *data), step).backward()
+        for parameter in module.frozen_parameters():
+            parameter.grad = None
+        optimiser.step()
+    module.end_task()
