@@ -111,7 +111,7 @@ class ContinualLearning(Callback):
                 f"learnt {learned} task(s): a checkpoint can only be resumed with the epochs_per_task "
                 f"(now {stream.epochs_per_task}) it was made with"
             )
-        data = [part.to(module.device) for part in stream.task_data(task)]
+        data = stream.task_data(task)
         if begun == learned:
             module.begin_task(*data)
             for optimizer in trainer.optimizers:

@@ -131,14 +131,28 @@ class IndexLoader(ABC, Generic[BatchT]):
     def _parts(self, pass_number: int) -> tuple[Tensor, ...]:
         if self.batch_size is None:
             return (torch.arange(self.num_items),)
-        order = self._order(pass_number)[self.rank :: self.world_size]
-        return order.tensor_split(self._batches_per_pass)
+        order = torch.arange(self.num_items)
+        if self.shuffle:
+            (mixed,) = np.random.SeedSequence([self.seed, self.epoch, pass_number]).generate_state(1, np.uint64)
+            order = self.shuffled(order, torch.Generator().manual_seed(int(mixed)))
+        return self.share(order).tensor_split(self._batches_per_pass)
 
-    def _order(self, pass_number: int) -> Tensor:
-        if not self.shuffle:
-            return torch.arange(self.num_items)
-        (mixed,) = np.random.SeedSequence([self.seed, self.epoch, pass_number]).generate_state(1, np.uint64)
-        return torch.randperm(self.num_items, generator=torch.Generator().manual_seed(int(mixed)))
+    def shuffled(self, items: Tensor, rng: torch.Generator) -> Tensor:
+        """Items in a random order.
+
+        Args:
+            items: The items.
+            rng: Where random numbers come from.
+        """
+        return items[torch.randperm(len(items), generator=rng)]
+
+    def share(self, order: Tensor) -> Tensor:
+        """Of all items, those of this process.
+
+        Args:
+            order: The order of all items, the same on all processes.
+        """
+        return order[self.rank :: self.world_size]
 
 
 class TaskLoader(IndexLoader[Batch]):

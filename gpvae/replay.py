@@ -5,6 +5,7 @@ asked to say the same of them as the inducing variables of the new task show the
 """
 
 import copy
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +14,8 @@ from torch.distributions import Normal, kl_divergence
 from gpvae.backbones import Decoder
 from gpvae.draws import Draws
 from gpvae.posteriors import Posterior
+from gpvae.processes import own_places
+from gpvae.rows import fill, take
 from gpvae.sites import Site
 from gpvae.streaming import Frame
 from gpvae.vae import GPVAE
@@ -40,32 +43,42 @@ class Replay(nn.Module):
         self.before.load_state_dict(decoder.state_dict())
 
     @torch.no_grad()
-    def prepare(self, vae: GPVAE, frame: Frame, past: Site, end: float, seed: int) -> None:
-        """Look up the latents of all series at past times, once for the task.
+    def prepare(
+        self, vae: GPVAE, frame: Frame, carry: Callable[[Site], Site], series: Tensor, end: float, seed: int
+    ) -> None:
+        """Look up the latents of all series of this process at past times, once for the task.
 
         Args:
             vae: The model, its past consolidated.
             frame: The frame of the new task.
-            past: The past, seen from it.
+            carry: How the past is seen from it.
+            series: The series.
             end: Time at which the past ends.
             seed: Seed of the times.
         """
         rng = torch.Generator().manual_seed(seed)
-        times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64)
-        times = times.to(vae.stream.h)
-        self.past, self.clock = vae.latent(times), vae.clock(times)
-        self.shown = View.of(frame, times).latent(Posterior.from_site(past))
+        times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64).to(series.device)
+        view, self.clock = View.of(frame, times), vae.clock(times)
+
+        def latents(some: Tensor) -> tuple[Tensor, ...]:
+            shown = view.latent(Posterior.from_site(carry(vae.stream.site_of(some))))
+            both = (vae.latent(times, some), shown)
+            return tuple(part.float() for f in both for part in (f.mean, f.stddev))
+
+        names = ("past_mean", "past_stddev", "shown_mean", "shown_stddev")
+        self.latents = fill(vae.stream.place("replay"), names, series, vae.stream.at_once, latents)
 
     def forward(self, decoder: Decoder, series: Tensor, draws: Draws) -> Tensor:
         """The mean KL per scalar, over draws of past latents, of each series, `[B]`.
 
         Args:
             decoder: The decoder that learns.
-            series: Which series, `[B]`.
+            series: Which series of this process, `[B]`.
             draws: Where random numbers come from.
         """
         some = draws.choices(self.num_times, self.num_draws).to(series.device)
-        past, shown = (Normal(q.mean[series][..., some], q.stddev[series][..., some]) for q in (self.past, self.shown))
+        mean, stddev, *others = (take(part, own_places(series))[..., some].double() for part in self.latents)
+        past, shown = Normal(mean, stddev), Normal(others[0], others[1])
         noise, more = (draws.normal(series, *past.mean.shape[1:], purpose=name) for name in ("replay", "blur"))
         blur = (shown.variance - past.variance).clamp_min(0).sqrt()
         kept = torch.minimum(past.stddev, shown.stddev) * noise

@@ -36,10 +36,6 @@ class Site:
         """Both sites together."""
         return Site(self.c + other.c, self.h + other.h, self.G + other.G)
 
-    def __getitem__(self, some: Tensor) -> "Site":
-        """The sites of some of a leading batch."""
-        return Site(self.c[some], self.h[some], self.G[some])
-
     def log_evidence(self) -> Tensor:
         """log ∫ N(v; 0, I) exp(c + hᵀv - ½ vᵀG v) dv = c + ½ hᵀ(I+G)⁻¹h - ½ log det(I+G), `[*B]`.
 
@@ -66,6 +62,16 @@ class Site:
         """
         site = cls(torch.zeros_like(log_evidence), matvec(P, mean), P - identity_like(P))
         return cls(log_evidence - site.log_evidence(), site.h, site.G)
+
+    def with_precision(self, G: Tensor) -> "Site":
+        """The site with another G that leaves the posterior mean (I+G)⁻¹h and the log evidence as they are.
+
+        Args:
+            G: Broadcast to `[*B, M, M]`.
+        """
+        P, half = self._factors()
+        mean = torch.linalg.solve_triangular(P.mT, half[..., None], upper=True)[..., 0]
+        return Site.of_posterior(mean, precision(G), self._log_evidence(P, half))
 
     def through(self, U: Tensor) -> "Site":
         """What this site says about w = Uᵀv: with the same q(w), N(Uᵀ mean, UᵀΣU), and the same log evidence.

@@ -1,6 +1,7 @@
 """The posterior of a stream: a family of inducing variables, and the site that holds all past data."""
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -79,7 +80,7 @@ class StreamingPosterior(Resizable):
     @property
     def started(self) -> bool:
         """Whether any task has been consolidated."""
-        return self.h.shape[-1] > 0
+        return self.L.shape[-1] > 0
 
     @property
     def site(self) -> Site:
@@ -94,19 +95,15 @@ class StreamingPosterior(Resizable):
         """The kernel of the task is found; the inducing variables adapt to it before the task ends."""
         self.inducing.settle(kernel)
 
-    def task(self, kernel: Kernel, series: Tensor | None = None) -> tuple[Frame, Site]:
-        """The frame of the present task, and the past seen from it.
+    def carry(self, kernel: Kernel) -> tuple[Frame, Callable[[Site], Site]]:
+        """The frame of the present task, and how a site of the past is seen from it.
 
         C = L⁻¹ kuv L_old⁻ᵀ. If the hyperparameters have changed since, the old site, a function of u_old, stays as it
         was, and the prior of u_old is that of the present kernel: R = L_old⁻¹ kvv L_old⁻ᵀ - CᵀC.
-
-        Args:
-            kernel: The kernel.
-            series: Which of a leading batch of sites are meant; all if not given.
         """
         frame = Frame.of(self.inducing, kernel)
         if not self.started:
-            return frame, Site.zero(frame.L)
+            return frame, lambda site: Site.zero(frame.L)
         kuv = self.inducing.kuv(kernel, self.past)
         C = solve_lower(frame.L, solve_lower(self.L, kuv.mT).mT)
         if self._unchanged(kernel):
@@ -114,15 +111,24 @@ class StreamingPosterior(Resizable):
         else:
             T = solve_lower(self.L, Frame.of_past(self.past, kernel).L)
             prior = T @ T.mT
-        site = self.site if series is None else self.site[series]
-        return frame, site.transport(C, prior - C.mT @ C, self.power)
+        R = prior - C.mT @ C
+        return frame, lambda site: site.transport(C, R, self.power)
+
+    def task(self, kernel: Kernel) -> tuple[Frame, Site]:
+        """The frame of the present task, and the past seen from it."""
+        frame, carry = self.carry(kernel)
+        return frame, carry(self.site)
 
     def end(self, frame: Frame, site: Site) -> None:
         """Consolidate a task: its frame and site become the past."""
-        for buffer, value in ((self.c, site.c), (self.h, site.h), (self.G, site.G), (self.L, frame.L)):
-            assign(buffer, value)
+        self._keep(site)
+        assign(self.L, frame.L)
         assign(self.kernel_parameters, flat_parameters(frame.kernel))
         self.past.load_state_dict(self.inducing.state_dict())
+
+    def _keep(self, site: Site) -> None:
+        for buffer, value in ((self.c, site.c), (self.h, site.h), (self.G, site.G)):
+            assign(buffer, value)
 
     @torch.no_grad()
     def replace(self, kernel: Kernel, inducing: InducingVariables) -> None:
@@ -149,11 +155,16 @@ class StreamingPosterior(Resizable):
 
     def present(self, kernel: Kernel) -> tuple[Frame, Site]:
         """The consolidated past in its own frame, under the kernel as it is now."""
+        frame, carry = self.present_frame(kernel)
+        return frame, carry(self.site)
+
+    def present_frame(self, kernel: Kernel) -> tuple[Frame, Callable[[Site], Site]]:
+        """The frame of the consolidated past, under the kernel as it is now, and how a site is seen from it."""
         if self._unchanged(kernel):
-            return Frame(self.past, kernel, self.L), self.site
+            return Frame(self.past, kernel, self.L), lambda site: site
         frame = Frame.of_past(self.past, kernel)
         C = solve_lower(self.L, frame.L).mT  # the same u, whitened by another factor
-        return frame, self.site.transport(C, torch.zeros_like(C))
+        return frame, lambda site: site.transport(C, torch.zeros_like(C))
 
     def posterior(self, kernel: Kernel) -> tuple[Frame, Posterior]:
         """q(v) of the consolidated past."""

@@ -18,8 +18,9 @@ from gpvae.draws import Draws
 from gpvae.inducing import InducingVariables
 from gpvae.objectives import online_elbo
 from gpvae.posteriors import Posterior
+from gpvae.rows import take
+from gpvae.series_posterior import SeriesPosterior
 from gpvae.sites import Site
-from gpvae.streaming import StreamingPosterior
 from gpvae.view import View
 
 
@@ -33,6 +34,8 @@ class GPVAE(nn.Module):
         inducing: A family of inducing variables.
         periods: Periods of the clock that encoder and decoder look at.
         power: α of power expectation propagation, by which the past is handed on from task to task.
+        shared_precision: One posterior covariance for all series, once a task has ended; see `SeriesPosterior`.
+        folder: Where to keep what is known of each series; in memory if not given.
     """
 
     def __init__(
@@ -43,21 +46,24 @@ class GPVAE(nn.Module):
         inducing: InducingVariables,
         periods: Sequence[float] = (),
         power: float = 0.0,
+        shared_precision: bool = False,
+        folder: str | None = None,
     ) -> None:
         super().__init__()
         self.encoder, self.decoder, self.clock = encoder, decoder, Clock(periods)
         self.kernel = kernel.double()
-        self.stream = StreamingPosterior(inducing, power)
+        (latent_dim,) = kernel.batch_shape
+        self.stream = SeriesPosterior(inducing, latent_dim, power, shared_precision, folder)
 
     def task(self, times: Tensor, series: Tensor | None = None) -> tuple[View, Site]:
         """Times of the present task, and the past of each series, seen from its inducing variables.
 
         Args:
             times: `[T]`.
-            series: Which series; all if not given.
+            series: Which series of this process; all if not given.
         """
-        frame, past = self.stream.task(self.kernel, series)
-        return View.of(frame, times), past
+        frame, carry = self.stream.carry(self.kernel)
+        return View.of(frame, times), carry(self.stream.site_of(series))
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`."""
@@ -92,12 +98,18 @@ class GPVAE(nn.Module):
 
         Args:
             times: `[T]`.
-            y: Observations of all series, `[B, T, V]`.
+            y: Observations of all series, `[S, T, V]`; those of this process are looked at, some at a time.
             mask: Which of them there are.
         """
         self.stream.settle(self.kernel)
-        view, past = self.task(times)
-        self.stream.end(view.frame, past + pseudo_site(view, *self.encode(times, y, mask)))
+        frame, carry = self.stream.carry(self.kernel)
+        view = View.of(frame, times)
+
+        def learnt(series: Tensor) -> Site:
+            encoded = self.encode(times, take(y, series), take(mask, series))
+            return carry(self.stream.site_of(series)) + pseudo_site(view, *encoded)
+
+        self.stream.end_series(frame, len(y), learnt)
 
     @torch.no_grad()
     def latent(self, times: Tensor, series: Tensor | None = None) -> Normal:
@@ -105,10 +117,10 @@ class GPVAE(nn.Module):
 
         Args:
             times: `[T]`.
-            series: Which series; all if not given.
+            series: Which series of this process; all if not given.
         """
-        frame, site = self.stream.present(self.kernel)
-        return View.of(frame, times).latent(Posterior.from_site(site if series is None else site[series]))
+        frame, carry = self.stream.present_frame(self.kernel)
+        return View.of(frame, times).latent(Posterior.from_site(carry(self.stream.site_of(series))))
 
     @torch.no_grad()
     def resolved(self, times: Tensor) -> Tensor:
@@ -117,7 +129,7 @@ class GPVAE(nn.Module):
         Args:
             times: Times within the stream so far, `[T]`.
         """
-        view = View.of(self.stream.present(self.kernel)[0], times)
+        view = View.of(self.stream.present_frame(self.kernel)[0], times)
         return 1 - (view.residual / view.prior).mean(-1)
 
     @torch.no_grad()
@@ -126,7 +138,7 @@ class GPVAE(nn.Module):
 
         Args:
             times: `[T]`.
-            series: Which series, `[B]`.
+            series: Which series of this process, `[B]`.
             num_samples: Number of samples.
             draws: Where random numbers come from.
         """

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.distributions import Normal
 
 from gpvae.posteriors import Posterior
-from gpvae.sites import Site, residual_variance
+from gpvae.sites import residual_variance
 from gpvae.streaming import Frame
 
 #: Up to so many numbers the pairs are kept; beyond, sums are formed anew for every series.
@@ -42,21 +42,18 @@ class View:
         """Look at times `[T]`."""
         return cls(frame, *frame.features(times[:, None]), times)
 
-    def condensed(self, past: Site) -> tuple["View", Site]:
-        """The same times and past, seen from as few variables w = Uᵀv as the features at these times span.
+    def condensed(self) -> tuple["View", Tensor]:
+        """The same times, seen from as few variables w = Uᵀv as the features at these times span.
 
         A task is a short piece of the stream, so it touches but some directions of v: a = U c with U of rank r << M.
-        q(w), and all bounds, are those of v; nothing is approximated beyond `SPAN`.
-
-        Args:
-            past: The site of the past on v.
+        With the past seen through U, q(w) and all bounds are those of v; nothing is approximated beyond `SPAN`.
 
         Returns:
-            The view with features c, `[L, r, T]`, and the site of the past on w.
+            The view with features c, `[L, r, T]`, and U, `[L, M, r]`.
         """
         U, sizes, _ = torch.linalg.svd(self.a, full_matrices=False)
         U = U[..., : max(1, int((sizes > SPAN * sizes.amax()).sum(-1).amax()))]
-        return replace(self, a=U.mT @ self.a), past.through(U)
+        return replace(self, a=U.mT @ self.a), U
 
     def weighted_sum(self, weights: Tensor) -> Tensor:
         """Σ_t w_t a_t, `[B, L, M]`, for weights `[B, L, T]`."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from datamodules.era5 import SeriesStream
+from gpvae.processes import own
 from gpvae.vae import GPVAE
 
 #: Variables that show different sides of the weather, those to draw first in front.
@@ -76,15 +77,16 @@ def shown_tasks(num_seen: int) -> list[range]:
 
 
 def distant_series(stream: SeriesStream) -> Tensor:
-    """The first series and the one farthest from it.
+    """The first series of this process, and the one of its own that is farthest from it.
 
     Args:
         stream: The stream.
     """
-    latitude, longitude, _ = stream.coordinates
+    series = own(stream.num_series).numpy()
+    latitude, longitude = (degrees[series] for degrees in stream.coordinates[:2])
     east = (longitude - longitude[0] + 180) % 360 - 180
     distance = np.hypot(latitude - latitude[0], east * np.cos(np.radians(latitude[0])))
-    return torch.tensor(sorted({0, int(distance.argmax())}))
+    return torch.from_numpy(series[sorted({0, int(distance.argmax())})])
 
 
 def telling_variables(stream: SeriesStream) -> list[int]:

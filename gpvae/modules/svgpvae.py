@@ -1,11 +1,13 @@
 """The continual GP-VAE as a LightningModule."""
 
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
+from torch.nn.parallel import DistributedDataParallel
 
 from gpvae import checks, ewc
 from gpvae.backbones import Decoder, Encoder
@@ -17,6 +19,7 @@ from gpvae.modules.base import ContinualModule
 from gpvae.processes import num_processes, over_processes
 from gpvae.replay import Replay
 from gpvae.resolution import Resolution
+from gpvae.rows import take
 from gpvae.sites import Site
 from gpvae.vae import GPVAE, bound, sample
 from gpvae.view import View
@@ -26,6 +29,10 @@ Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
 
 #: Learning rate of noise and lengthscales against that of the networks.
 SCALE_RATE = 10.0
+#: What the names of the state of the posteriors begin with.
+STREAM = "vae.stream."
+#: Series whose observations are counted together.
+AT_ONCE = 1024
 
 
 class SVGPVAE(ContinualModule):
@@ -53,6 +60,10 @@ class SVGPVAE(ContinualModule):
             not given, as in the paper.
         power: α of power expectation propagation, by which the past is handed on to new inducing variables: 0 is
             the variational bound, 1 expectation propagation, which trusts the past less where they resolve it less.
+        shared_precision: Keep one posterior covariance for all series of what tasks have taught, and the means of each:
+            memory M times smaller, for very many series. Within a task each series has its own.
+        sites_folder: Folder, one for each run, to keep what is known of each series in files, not in memory: for more
+            series than memory holds.
         lr: Learning rate of Adam; noise and lengthscales, of which there are few, learn ten times as fast.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
@@ -80,6 +91,8 @@ class SVGPVAE(ContinualModule):
         shared_noise: bool = False,
         periods: list[float] | None = None,
         power: float = 0.0,
+        shared_precision: bool = False,
+        sites_folder: str | None = None,
         lr: float = 0.005,
         num_samples: int = 100,
         seed: int = 0,
@@ -100,7 +113,11 @@ class SVGPVAE(ContinualModule):
             family,
             periods or [],
             power,
+            shared_precision,
+            sites_folder,
         )
+        rows = [f"{STREAM}{name}" for name in self.vae.stream.rows]  # of each process its own
+        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, rows)
         networks = ewc.flat([self.vae.encoder, self.vae.decoder])
         self.ewc = ewc.EWC(len(networks), ewc_running) if consolidation in ("ewc", "both") else None
         self.replay = Replay(decoder) if consolidation in ("replay", "both") else None
@@ -137,7 +154,7 @@ class SVGPVAE(ContinualModule):
     def check_task(self, *data: Tensor) -> None:
         """Refuse a task of which nothing is known."""
         times, _, mask = data
-        if not bool(mask.any()):
+        if not any(bool(part.any()) for part in mask.split(AT_ONCE)):
             raise ValueError(
                 f"task {int(self.begun) + 1} has no observed value at its training times, from {float(times[0]):g} to "
                 f"{float(times[-1]):g}; leave it out, or make tasks longer"
@@ -150,7 +167,7 @@ class SVGPVAE(ContinualModule):
             data: Times `[T]`, observations `[B, T, V]` and which of them there are, `[B, T, V]`.
         """
         self.check_task(*data)
-        times, _, _ = data
+        times = data[0].to(self.device)
         self.vae.stream.begin(self.vae.kernel, times[:, None])
         if self.begun == 0:
             self.resolution.start.copy_(times[0])
@@ -164,12 +181,24 @@ class SVGPVAE(ContinualModule):
             data: Times `[T]`, observations `[B, T, V]` and which of them there are, `[B, T, V]`.
         """
         times, y, mask = data
-        self._data = (times, y, mask)
+        times = times.to(self.device)
+        self._data, self._series = (times, y, mask), self.vae.stream.own(len(y))
+        if self.ewc is not None:
+            observed = sum(int(take(mask, some).sum()) for some in self._series.split(AT_ONCE))
+            self._num_values = over_processes(torch.tensor(observed, device=self.device))
         with torch.no_grad():
-            view, past = self.vae.task(times)
-            self._fixed = None if self._trained_in_gp() else view.condensed(past)
+            frame, carry = self.vae.stream.carry(self.vae.kernel)
+            self._fixed = None if self._trained_in_gp() else self._condensed(View.of(frame, times), carry)
         if self.replay is not None and self.learned > 0:
-            self.replay.prepare(self.vae, view.frame, past, float(times[0]), self.seed + int(self.learned))
+            seed = self.seed + int(self.learned)
+            self.replay.prepare(self.vae, frame, carry, self._series, float(times[0]), seed)
+
+    def _condensed(self, view: View, carry: Callable[[Site], Site]) -> tuple[View, Site]:
+        """The times of the task and the past of all series, seen from the few variables that the task touches."""
+        stream, (few, U) = self.vae.stream, view.condensed()
+        if not stream.started:
+            return few, carry(stream.site).through(U)
+        return few, stream.keep("task", self._series, lambda some: carry(stream.site_of(some)).through(U))
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         """One step on a batch of series: their numbers, times, observations and mask."""
@@ -188,7 +217,7 @@ class SVGPVAE(ContinualModule):
         self.log("train/bound", value, prog_bar=True, sync_dist=True)
         if self.ewc is not None:
             penalty = self.ewc_strength * self.ewc(ewc.flat([self.vae.encoder, self.vae.decoder]))
-            penalty = penalty / self._data[2].sum()
+            penalty = penalty / self._num_values
             loss = loss + penalty
             self.log("train/ewc", penalty, sync_dist=True)
         if self.replay is not None and self.learned > 0:
@@ -206,7 +235,7 @@ class SVGPVAE(ContinualModule):
         if self._fixed is None:
             return self.vae.task(times, series)
         view, past = self._fixed
-        return view, past[series] if self.vae.stream.started else past
+        return view, self.vae.stream.of_series(past, series)
 
     def frozen_parameters(self) -> list[nn.Parameter]:
         """The kernel after the first task, unless it is trained throughout."""
@@ -233,10 +262,18 @@ class SVGPVAE(ContinualModule):
 
     def fisher(self, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
         """The diagonal Fisher information of encoder and decoder, a sum over series of squared gradients."""
-        every = torch.arange(len(y), device=y.device)
+        series = self.vae.stream.own(len(y))
+        parts = [
+            self._squared_gradients(some, times, take(y, some), take(mask, some)).sum(0)
+            for some in series.split(self.vae.stream.at_once)
+        ]
+        return over_processes(torch.stack(parts).sum(0))
+
+    def _squared_gradients(self, series: Tensor, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
+        """Those of the bound of each series with respect to encoder and decoder, `[B, P]`."""
         with torch.no_grad():
-            view, past = self._task(times, every)
-        noise = Draws(self.seed, "fisher", int(self.learned)).normal(every, *view.prior.shape)
+            view, past = self._task(times, series)
+        noise = Draws(self.seed, "fisher", int(self.learned)).normal(series, *view.prior.shape)
         with torch.enable_grad():
             encoded = tuple(part.detach().requires_grad_() for part in self.vae.encode(times, y, mask))
             q = self.vae.posterior(view, past, *encoded)
@@ -247,7 +284,16 @@ class SVGPVAE(ContinualModule):
         clock = self.vae.clock(times).expand(len(y), -1, -1)
         encoder = ewc.per_sample_gradients(self.vae.encoder, (y, mask, clock), by_output[:2])
         decoder = ewc.per_sample_gradients(self.vae.decoder, (f.detach(), clock), by_output[2:])
-        return torch.cat([encoder, decoder], -1).square().sum(0)
+        return torch.cat([encoder, decoder], -1).square()
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Save what all processes know."""
+        self.vae.stream.gather(checkpoint["state_dict"], STREAM)
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Refuse the checkpoint of a module that was built otherwise; take what belongs to this process."""
+        super().on_load_checkpoint(checkpoint)
+        self.vae.stream.share(checkpoint["state_dict"], STREAM)
 
     def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
         """The predictive distribution of the observed values of a batch, and these values."""
@@ -269,4 +315,3 @@ class SVGPVAE(ContinualModule):
         """Which variable each of these values is of."""
         mask = batch[-1]
         return torch.arange(mask.shape[-1], device=mask.device).expand_as(mask)[mask]
-
