@@ -18,6 +18,7 @@ from datamodules.era5.cds.records import Record
 from datamodules.era5.cds.refusals import DownloadFailed, JobLost, TooLarge
 from datamodules.era5.cds.requested import Request, halves, title
 from datamodules.era5.cds.store import Store
+from datamodules.era5.cds.turns import Turns
 
 IN_FLIGHT = 3  # months that wait in the queue together
 ABANDONED = 3600.0  # seconds after which an unfinished file is nobody's any more
@@ -74,6 +75,7 @@ class _Downloads:
 
     def __init__(self, hours: float, refetch_preliminary: bool) -> None:
         self.deadline, self.refetch_preliminary = Deadline(hours), refetch_preliminary
+        self.turns = Turns(self.deadline)
         self._store: Store | None = None
 
     @property
@@ -83,17 +85,24 @@ class _Downloads:
         return self._store
 
     def close(self) -> None:
+        self.turns.close()
         if self._store is not None:
             self._store.close()
 
     def complete(self, request: Request, later: Sequence[Request]) -> None:
-        """Download what a request is for, unless it is here; in halves, if it is too large.
+        """Download what a request is for, unless it is here, or another run downloads it.
 
         Args:
             request: The request.
             later: What will be asked for next, and may wait in the queue meanwhile.
         """
-        record = Record.of(request)
+        if any(self._missing(record) for record in _least(request)):
+            with self.turns.wait_for(request):
+                self._complete(request, later)
+
+    def _complete(self, request: Request, later: Sequence[Request]) -> None:
+        """Download it, in halves if it is too large."""
+        record = Record.of(request)  # as another run may have left it by now
         if not record.too_large and self._missing(record):
             try:
                 self._download(record, later)
@@ -129,11 +138,15 @@ class _Downloads:
 
     def _submit_ahead(self, later: Sequence[Request]) -> None:
         """Let requests wait in the queue together; what goes wrong with later ones is told when it is their turn."""
-        records = [Record.of(request) for request in later]
         with suppress(DownloadFailed):
-            for record in records:
-                if self._missing(record) and not (record.too_large or record.asked):
-                    self._job(record)
+            for request in later:
+                if self._unasked(Record.of(request)) and self.turns.take(request):
+                    record = Record.of(request)  # as another run may have left it by now
+                    if self._unasked(record):
+                        self._job(record)
+
+    def _unasked(self, record: Record) -> bool:
+        return self._missing(record) and not (record.too_large or record.asked)
 
     def _finish(self, record: Record, job: Remote) -> None:
         name = title(record.request)
@@ -180,7 +193,7 @@ class _Downloads:
 
 def _remove_abandoned(target: Path) -> None:
     """Remove what runs that were killed have left unfinished."""
-    for part in target.parent.glob(f"{target.name}.*.part"):
+    for part in target.parent.glob(f"{target.name}.*.part*"):
         with suppress(OSError):
             if time.time() - part.stat().st_mtime > ABANDONED:
                 part.unlink()

@@ -8,7 +8,7 @@ import requests
 from ecmwf.datastores.processing import ProcessingFailedError
 
 from datamodules.era5.cds.account import ADDRESS, PROFILE, Account
-from datamodules.era5.cds.refusals import DownloadFailed, JobLost, Passing, TooLarge
+from datamodules.era5.cds.refusals import DownloadFailed, FileRefused, JobLost, Passing, TooLarge
 
 LICENCES = "https://cds.climate.copernicus.eu/datasets/reanalysis-era5-single-levels?tab=download#manage-licences"
 REQUESTS = "https://cds.climate.copernicus.eu/requests"
@@ -41,8 +41,9 @@ def plainly(call: Callable[[], T], account: Account) -> T:
 
 
 def _explained(error: Exception, account: Account) -> OSError:
-    if isinstance(error, requests.HTTPError) and error.response is not None:
-        return _refusal(error.response, account.host, account.without_key(_said(error.response)))
+    if isinstance(error, requests.HTTPError | FileRefused) and error.response is not None:
+        of_job = isinstance(error, FileRefused) or "/jobs/" in str(error.response.url)
+        return _refusal(error.response, account.host, account.without_key(_said(error.response)), of_job)
     reason = account.without_key(_line(str(error) or repr(error)))
     if isinstance(error, ProcessingFailedError):  # somebody has deleted it
         return JobLost(f"The job gave nothing ({reason}).")
@@ -51,8 +52,8 @@ def _explained(error: Exception, account: Account) -> OSError:
     return _unreachable(error, account) if isinstance(error, requests.RequestException) else not_written(error)
 
 
-def _refusal(response: requests.Response, host: str, said: str) -> DownloadFailed:
-    status, about_job, words = response.status_code, "/jobs/" in str(response.url), said.lower()
+def _refusal(response: requests.Response, host: str, said: str, of_job: bool) -> DownloadFailed:
+    status, words = response.status_code, said.lower()
     if status == 401:
         return DownloadFailed(
             f"The Climate Data Store at {host} does not know the key ({said}): copy it again from {PROFILE} into "
@@ -63,11 +64,11 @@ def _refusal(response: requests.Response, host: str, said: str) -> DownloadFaile
     if status == 403 and "cost limits" in words:
         return TooLarge(f"The request is too large for the Climate Data Store ({said}).")
     if status == 429 or "queued requests" in words:
-        kind = JobLost if about_job and status == 400 else Passing
+        kind = JobLost if of_job and status == 400 else Passing
         return kind(f"The Climate Data Store takes no more requests for now ({said}): see yours at {REQUESTS}.")
-    if about_job and status in (403, 404, 410):
+    if of_job and status in (403, 404, 410):
         return JobLost(f"The Climate Data Store no longer has the job or its results ({said}).")
-    if about_job and status == 400:
+    if of_job and status == 400:
         return JobLost(f"The job gave nothing ({said}).", again="rejected" not in words)
     if status == 400:
         return DownloadFailed(f"The Climate Data Store does not take the request ({said}): check variables and area.")
@@ -103,7 +104,7 @@ def _said(response: requests.Response) -> str:
     try:
         answer = response.json()
         parts = [str(answer[key]) for key in ("title", "traceback", "detail") if answer.get(key)]
-    except (ValueError, AttributeError):  # no JSON, or none of an object
+    except (ValueError, AttributeError, requests.RequestException):  # no JSON, none of an object, or not all of it
         parts = []
     return _line(f"{response.status_code} {': '.join(parts) or response.reason or ''}")
 

@@ -1,5 +1,7 @@
 """The ways in which a download may fail, for those who can do something about it."""
 
+import requests
+
 
 class DownloadFailed(ConnectionError):
     """A download that did not come about."""
@@ -24,3 +26,15 @@ class JobLost(DownloadFailed):
     def __init__(self, message: str, again: bool = True) -> None:
         super().__init__(message)
         self.again = again
+
+
+class FileRefused(Exception):
+    """An error that came instead of a file.
+
+    Args:
+        response: The answer.
+    """
+
+    def __init__(self, response: requests.Response) -> None:
+        super().__init__(f"{response.status_code} {response.reason}")
+        self.response = response

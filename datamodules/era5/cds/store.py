@@ -17,11 +17,12 @@ from datamodules.era5.cds import patience
 from datamodules.era5.cds.account import Account
 from datamodules.era5.cds.explained import plainly
 from datamodules.era5.cds.patience import Deadline, again_and_again
-from datamodules.era5.cds.refusals import DownloadFailed, JobLost
+from datamodules.era5.cds.refusals import DownloadFailed, JobLost, Passing
 from datamodules.era5.cds.requested import DATASET, Request
 from datamodules.era5.cds.session import BoundedSession
 
-CHUNK = 2**16  # bytes between two looks at the clock
+CHUNK = 2**16  # bytes that may be lost where a connection breaks off
+UNFINISHED = ".download"  # what the client calls a file that it has not all of
 RECENT = 10  # jobs among which one is looked for whose number was lost
 WAITING = {"accepted": "in the queue", "running": "running"}
 
@@ -32,7 +33,7 @@ class Store:
     """Jobs of the store, and their files.
 
     The client would try for hours, and send a request again that it got no answer to, so that there are two jobs; here
-    it tries once, and we see to the rest.
+    it tries once, and we see to the rest. It would sleep through the deadline between tries besides.
 
     Args:
         account: As whom to ask.
@@ -101,10 +102,14 @@ class Store:
                 f"The disk is full: {size / 2**20:.0f} MiB are to be downloaded to {target.parent}, which has "
                 f"{free / 2**20:.0f} MiB left. Make room, or set GPVAE_DATA_DIR to another folder."
             )
-        watch = {"session": self.session, "observer": self.deadline.check, "chunk_size": CHUNK}
-        results.download_options = {**results.download_options, **watch}
-        results.retry_options = {"maximum_tries": patience.TRIES, "retry_after": patience.PAUSE}  # where it broke off
-        self._plainly(lambda: _download(results.download, target))
+        ways = {"session": self.session, "chunk_size": CHUNK, "download_file_extension": UNFINISHED}
+        results.download_options = {**results.download_options, **ways}
+        unfinished = target.with_name(target.name + UNFINISHED)
+        unfinished.unlink(missing_ok=True)  # of a process that had our number, and was killed
+        try:
+            self._persistently(lambda: _download(results.download, target))  # each goes on where the last broke off
+        finally:
+            unfinished.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Hang up."""
@@ -117,7 +122,7 @@ class Store:
             verify=self.account.verify,
             session=self.session,
             retry_max=1,
-            sleep_max=patience.PAUSE,
+            sleep_max=patience.POLL,  # this much it may sleep beyond the deadline
             delete=False,
             progress=sys.stderr.isatty(),
             info_callback=_not_told,
@@ -144,7 +149,12 @@ class Store:
         return again_and_again(lambda _: self._plainly(call), self.deadline)
 
     def _plainly(self, call: Callable[[], T]) -> T:
-        return plainly(call, self.account)
+        try:
+            return plainly(call, self.account)
+        except Passing as error:
+            failure = error
+        self.deadline.check()  # what broke off because the time was over is not called a bad network
+        raise failure
 
     def _warn(self, message: str, *arguments: object) -> None:
         rank_zero_warn(self.account.without_key(f"The Climate Data Store says: {message}"), category=StoreWarning)

@@ -68,6 +68,22 @@ def trickle(handler: Handler) -> bool:
     return True
 
 
+def drip(handler: Handler) -> bool:
+    """Send an answer byte by byte, so that no read takes long, and all of them take for ever."""
+    handler.send(b"", 200, {"Accept-Ranges": "bytes", "Content-Type": "application/json"}, length=2**30)
+    while not handler.server.closing.wait(0.02):
+        handler.wfile.write(b" ")
+    return True
+
+
+def drip_headers(handler: Handler) -> bool:
+    """Send what comes before an answer byte by byte."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    while not handler.server.closing.wait(0.02):
+        handler.wfile.write(b"x")
+    return True
+
+
 def shorten(handler: Handler) -> bool:
     """Send half a file as if it were whole."""
     handler.send_file(handler.job().content[: len(handler.job().content) // 2])

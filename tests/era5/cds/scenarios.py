@@ -21,6 +21,7 @@ class Scenario:
         says: What the program must say in the end; nothing if it must succeed.
         behaviour: How the store behaves otherwise.
         hours: The deadline.
+        pause: Seconds between two tries.
         num_posts: How many jobs there must be after this and a second run, if that is not left open.
     """
 
@@ -28,6 +29,7 @@ class Scenario:
     says: str = ""
     behaviour: dict[str, object] = field(default_factory=dict)
     hours: float = HALF_A_MINUTE
+    pause: float = 0.01
     num_posts: int | None = None
 
     def set_up(self, store: Store) -> None:
@@ -90,15 +92,20 @@ SCENARIOS = {
     "500 at the request": always("post", faults.refuse(500, "oh"), "is in trouble .500 oh"),
     "502 of jobs": always("status", faults.refuse(502, "oh"), "is in trouble .502 oh", num_posts=2),
     "503 of results": always("results", TROUBLE, "is in trouble .*503 Service unavailable", num_posts=2),
-    "503 of files": always("file", TROUBLE, "did not come whole .*downloaded 0 byte"),
+    "503 of files": always("file", TROUBLE, "is in trouble .*503 Service unavailable", num_posts=2),
     "404 of files once": once("file", faults.refuse(404)),
     "stall once": once("status", faults.stall, num_posts=2),
     "stall": always("status", faults.stall, "does not answer .*check the network", num_posts=2),
     "stall of files once": once("file", faults.stall, num_posts=2),
     "stall of files": always("file", faults.stall, "does not answer .*check the network", num_posts=2),
     "files that never end": always("file", faults.trickle, TOO_LATE, hours=1.5 / 3600, num_posts=2),
+    "files that drip": always("file", faults.drip, TOO_LATE, hours=1.5 / 3600, num_posts=2),
+    "answers that drip": always("status", faults.drip, TOO_LATE, hours=1.5 / 3600, num_posts=2),
+    "headers that drip": always("file", faults.drip_headers, TOO_LATE, hours=1.5 / 3600, num_posts=2),
     "cut once": once("file", faults.cut, num_posts=2),
     "cut": always("file", faults.cut, "breaks off .*check the network", num_posts=2),
+    "cut, and long pauses": always("file", faults.cut, TOO_LATE, hours=1.5 / 3600, pause=60.0, num_posts=2),
+    "503, and long pauses": always("file", TROUBLE, TOO_LATE, hours=1.5 / 3600, pause=60.0, num_posts=2),
     "short file once": Scenario((("head", faults.shorten, 1), ("file", faults.shorten, 1))),
     "short file": Scenario(
         (("head", faults.shorten, FOR_EVER), ("file", faults.shorten, FOR_EVER)), "2020-01-30.* did not come whole"

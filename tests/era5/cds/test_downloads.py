@@ -142,12 +142,27 @@ def test_a_run_killed_before_the_store_answered_finds_its_job(store: Store, weat
 def test_unfinished_files_of_killed_runs_are_removed_when_old(store: Store, tmp_path: Path) -> None:
     folder = tmp_path / "data" / "era5_cds"
     folder.mkdir(parents=True)
-    old, new = (folder / f"{requested.file_name(REQUESTS[0])}.{number}.part" for number in (1, 2))
-    for part in (old, new):
+    names = ("1.part", "1.part.download", "2.part")
+    *old, new = (folder / f"{requested.file_name(REQUESTS[0])}.{name}" for name in names)
+    for part in (*old, new):
         part.write_bytes(b"CDF")
-    os.utime(old, (0, 0))
+    for part in old:
+        os.utime(part, (0, 0))
     stream().prepare_data()
     assert left_over(tmp_path / "data") == [new.name]
+
+
+def test_unfinished_files_of_a_process_with_the_same_number_are_not_gone_on_with(
+    store: Store, weather: Weather, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data" / "era5_cds"
+    folder.mkdir(parents=True)
+    for ending in ("part", "part.download"):
+        (folder / f"{requested.file_name(REQUESTS[0])}.{os.getpid()}.{ending}").write_bytes(b"CDF")
+    stream().prepare_data()
+    assert len(store.posts) == 2
+    assert left_over(tmp_path / "data") == []
+    check_data(weather)
 
 
 def test_records_that_are_damaged_are_as_none(store: Store, weather: Weather, tmp_path: Path) -> None:

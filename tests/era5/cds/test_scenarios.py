@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from datamodules.era5.cds import patience
 from gpvae import cli
 from tests.era5.cds.answers import Weather
 from tests.era5.cds.runs import check_data, check_no_key, check_no_key_in_files, left_over, stream
@@ -30,6 +31,7 @@ def test_scenario(
     caplog.set_level(logging.DEBUG)
     scenario, data = SCENARIOS[name], tmp_path / "data"
     scenario.set_up(store)
+    monkeypatch.setattr(patience, "PAUSE", scenario.pause)
     began, said = time.monotonic(), ""
     monkeypatch.setattr(cli, "StreamCLI", lambda argv: stream(download_hours=scenario.hours).prepare_data())
     if scenario.says:
