@@ -5,6 +5,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from gpvae.metrics.registry import METRICS
+
 #: How metrics are written; others as they are called.
 NAMES = {
     "nlpd": "NLPD",
@@ -13,10 +15,9 @@ NAMES = {
     "coverage": "Coverage of 90 % intervals",
     "accuracy": "Accuracy",
 }
-HIGHER_IS_BETTER = {"coverage", "accuracy"}
+HIGHER_IS_BETTER = {name for name, metric in METRICS.items() if metric.higher_is_better}
 #: Metrics that depend on the units of the values.
 ON_A_SCALE = {"nlpd", "rmse"}
-HINTS = {"coverage": " (0.9 is right)", "accuracy": " (higher is better)"}
 
 
 @runtime_checkable
@@ -49,4 +50,8 @@ class ReportByVariable(Protocol):
 
 def hint(metric: str) -> str:
     """Which way is better, where that is known."""
-    return HINTS.get(metric, " (lower is better)" if metric in NAMES else "")
+    if metric not in METRICS:
+        return ""
+    if metric == "coverage":  # more than is promised is no better than less
+        return " (0.9 is right)"
+    return " (higher is better)" if metric in HIGHER_IS_BETTER else " (lower is better)"

@@ -89,10 +89,6 @@ class NLPD(PointwiseMean):
     For a mixture over Monte-Carlo samples of f, as made by `monte_carlo`, `log_prob` is the logarithm of the
     density's mean over the samples, which is what belongs here.
 
-    Args:
-        num_groups: How many groups points may fall into.
-        kwargs: Handed on to `torchmetrics.Metric`.
-
     Example:
         >>> import torch
         >>> from torch.distributions import Normal
@@ -111,10 +107,6 @@ class NLPD(PointwiseMean):
 
 class RMSE(PointwiseMean):
     """Root mean squared error of the predictive mean, √(1/N Σ (y_i - ŷ_i)²).
-
-    Args:
-        num_groups: How many groups points may fall into.
-        kwargs: Handed on to `torchmetrics.Metric`.
 
     Example:
         >>> import torch
@@ -142,10 +134,6 @@ class Coverage(PointwiseMean):
     A target is inside if the predictive distribution function there is between 0.05 and 0.95. Of a discrete
     distribution this makes no use.
 
-    Args:
-        num_groups: How many groups points may fall into.
-        kwargs: Handed on to `torchmetrics.Metric`.
-
     Example:
         >>> import torch
         >>> from torch.distributions import Normal
@@ -165,10 +153,6 @@ class Coverage(PointwiseMean):
 
 class Accuracy(PointwiseMean):
     """Share of binary labels that are on the predicted side of probability one half.
-
-    Args:
-        num_groups: How many groups points may fall into.
-        kwargs: Handed on to `torchmetrics.Metric`.
 
     Example:
         >>> import torch
