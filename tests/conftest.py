@@ -11,6 +11,8 @@ from datamodules.files import data_dir, fetch
 settings.register_profile("gpvae", deadline=None)  # a busy machine is no reason to fail
 settings.load_profile("gpvae")
 
+FUZZ_HEADER = ["inputs", "tried", "refused", "taken", "crashes", "silent NaN"]
+
 
 @pytest.fixture(scope="session")
 def real_data() -> Callable[[str], Path]:
@@ -22,3 +24,16 @@ def real_data() -> Callable[[str], Path]:
         return fetch(name)
 
     return find
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests have recorded as `fuzz`, and the sum; here, for pytest asks only conftests it loads at once."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
+    rows = [value for report in reports for name, value in getattr(report, "user_properties", ()) if name == "fuzz"]
+    if not rows:
+        return
+    total = ["all", *(str(sum(int(row[column]) for row in rows)) for column in range(1, len(FUZZ_HEADER)))]
+    terminalreporter.section("inputs tried")
+    for row in [FUZZ_HEADER, *sorted(rows), total]:
+        terminalreporter.line(f"{row[0]:40}" + "".join(f"{cell:>12}" for cell in row[1:]))
