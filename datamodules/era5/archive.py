@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import xarray as xr
@@ -14,9 +14,23 @@ from numpy.typing import NDArray
 from datamodules.era5.containers import find_files, unpack
 from datamodules.era5.layouts import Part, parts_of
 from datamodules.era5.reading import all_times, check_overlap, load, merged_attributes, open_lazily, span
-from datamodules.era5.variables import KNOWN, Variable, choose, describe, is_static
+from datamodules.era5.variables import KNOWN, Variable, check_observed, choose, describe, is_static
 
 MOST_VALUES = 2**26  # read at once: half a gigabyte while it is unpacked
+
+
+class Asked(NamedTuple):
+    """What there is of what was asked for.
+
+    Args:
+        names: Short names of the variables.
+        times: In order `[T]`.
+        attributes: What the files say of themselves.
+    """
+
+    names: list[str]
+    times: NDArray[np.datetime64]
+    attributes: dict[str, str]
 
 
 class Archive:
@@ -39,7 +53,9 @@ class Archive:
     def __init__(self, paths: str | Iterable[str]) -> None:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
-            files = [file for path in find_files(paths) for file in unpack(path, folder)]
+            found = find_files(paths)
+            self.sources = tuple(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in found)
+            files = [file for path in found for file in unpack(path, folder)]
             self.parts = [part for name, path in files for part in parts_of(open_lazily(path, name, stack), name)]
             self._stack = stack.pop_all()
         self.grid = self.parts[0].grid
@@ -104,6 +120,32 @@ class Archive:
             ValueError: A variable is missing or has no values, the variables have no time in common, or a file is
                 damaged.
         """
+        names, times, attributes = self.ask(variables, first, before)
+        result = xr.Dataset(coords={"time": times, **self._places(cells)}, attrs=attributes)
+        for name in names:
+            variable = self.variable(name)
+            values = self.values(name, times, cells)
+            check_observed([variable], [bool(np.isfinite(values).any())])
+            dims = self.grid.dims if cells is None else ("series",)
+            result[name] = ("time", *dims), values, {"long_name": variable.name, "units": variable.units}
+        return result
+
+    def ask(
+        self,
+        variables: Iterable[str] | None = None,
+        first: np.datetime64 | None = None,
+        before: np.datetime64 | None = None,
+    ) -> Asked:
+        """What there is of variables in a period.
+
+        Args:
+            variables: Long or short names; all that change with time if not given.
+            first: The first time; the first there is if not given.
+            before: The time to stop before; none if not given.
+
+        Raises:
+            ValueError: A variable is missing, or there is no time that all variables have, or none in the period.
+        """
         names = self._names(variables)
         check_overlap(self.parts, names)
         there = self.times_of(names)
@@ -111,20 +153,7 @@ class Archive:
         times = there[late if before is None else late & (there < before)]
         if not len(times):
             raise ValueError(f"No hour from {first} to before {before} is in the files: they have {span(there)}.")
-        result = xr.Dataset(
-            coords={"time": times, **self._places(cells)}, attrs=merged_attributes(self._parts_with(names))
-        )
-        for name in names:
-            variable = self.variable(name)
-            values = self._fill(name, times, cells)
-            if not np.isfinite(values).any():
-                raise ValueError(
-                    f"{name} ({variable.name}) has no values at all, only NaN, in the chosen hours and places: leave "
-                    "it out of `variables`, or choose others."
-                )
-            dims = self.grid.dims if cells is None else ("series",)
-            result[name] = ("time", *dims), values, {"long_name": variable.name, "units": variable.units}
-        return result
+        return Asked(names, times, merged_attributes(self._parts_with(names)))
 
     def read_static(self, name: str) -> NDArray[np.float32] | None:
         """A variable that is the same at all times, at every cell `[C]`; None if no file has it.
@@ -148,7 +177,14 @@ class Archive:
     ) -> None:
         self.close()
 
-    def _fill(self, name: str, times: NDArray[np.datetime64], cells: NDArray[np.int64] | None) -> NDArray[np.float32]:
+    def values(self, name: str, times: NDArray[np.datetime64], cells: NDArray[np.int64] | None) -> NDArray[np.float32]:
+        """Read one variable, `[T, S]`, or `[T, ...]` over the grid; NaN where there is nothing.
+
+        Args:
+            name: Its short name.
+            times: When, in order `[T]`.
+            cells: Numbers of the cells of the grid `[S]`; the whole grid if None.
+        """
         shape = self.grid.shape if cells is None else (len(cells),)
         values = np.full((len(times), *shape), np.nan, dtype=np.float32)
         for final in (False, True):  # what comes later goes on top

@@ -1,12 +1,13 @@
 """ERA5 as a stream of tasks: many locations, many variables, some days at a time."""
 
+from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 import numpy as np
 from lightning.pytorch.utilities import rank_zero_info
 
 from datamodules.era5.cds import download, downloaded, month_requests
-from datamodules.era5.fields import Fields, read_fields
+from datamodules.era5.fields import Fields, open_fields
 from datamodules.era5.sample import NOTE, START, sample_files
 from datamodules.era5.series_stream import SeriesStream
 from datamodules.era5.variables import DEFAULT_VARIABLES
@@ -46,6 +47,8 @@ class ERA5(SeriesStream):
             last hour of the tasks learnt; the held-out hours of every task if not given.
         joint: Whether to learn all tasks at once, as one: what a stream of tasks is measured against. Hours are held
             out, and values standardised, as in the stream.
+        on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, made once, not in memory: for more
+            series than memory holds.
     """
 
     def __init__(
@@ -69,9 +72,10 @@ class ERA5(SeriesStream):
         stop_after: int | None = None,
         predict_every: float | None = None,
         joint: bool = False,
+        on_disk: bool = False,
     ) -> None:
         tasks = num_tasks, hours_per_task, test_share, seed, batch_size, epochs_per_task, stop_after
-        super().__init__(*tasks, predict_every=predict_every, joint=joint)
+        super().__init__(*tasks, predict_every=predict_every, joint=joint, on_disk=on_disk)
         check_least(points=(points, 1))
         if source not in ("sample", "files", "cds"):
             raise ValueError(f"source is {source!r}: it must be 'sample', 'files' or 'cds'.")
@@ -100,20 +104,20 @@ class ERA5(SeriesStream):
         else:
             self._files()
 
-    def read(self) -> Fields:
-        """Read the chosen variables, hours and cells."""
+    def open(self) -> AbstractContextManager[Fields]:
+        """Look into the files for the chosen variables, hours and cells."""
         if self.source == "sample":
             rank_zero_info(f"ERA5 source 'sample': {NOTE}")
         names = self.wanted
         if names is None and self.source != "files":
             names = [variable.name for variable in DEFAULT_VARIABLES]
         cells = (self.points, self.locations, self.land_only, self.seed)
-        return read_fields(self._files(), names, self.start, self.num_hours, *cells)
+        return open_fields(self._files(), names, self.start, self.num_hours, *cells)
 
     @property
     def synthetic(self) -> bool:
         """Whether the data are made up, as results should then say."""
-        return self.source == "sample" or self._ready().fields.note == NOTE
+        return self.source == "sample" or self.fields.note == NOTE
 
     def _files(self) -> list[str] | str:
         if self.source == "sample":

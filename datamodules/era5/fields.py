@@ -1,6 +1,7 @@
 """What a stream is made of: the chosen variables at the chosen cells and hours."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ from datamodules.era5.archive import Archive
 from datamodules.era5.selection import choose_cells
 from datamodules.era5.variables import Variable
 
+Values = NDArray[np.float32]
+
 
 @dataclass(frozen=True)
 class Fields:
@@ -17,24 +20,28 @@ class Fields:
 
     Args:
         variables: V variables.
-        values: Values `[S, T, V]`; NaN where there are none.
+        between: Gives the values of all series from one place in the hours to before another, `[S, t, V]`; NaN where
+            there are none.
         hours: Hours since the origin, in order `[T]`.
         origin: The time, UTC, from which hours are counted.
         latitude: Degrees north `[S]`.
         longitude: Degrees east `[S]`.
         note: What the files say of themselves, if anything.
+        sources: Names, sizes and dates of the files.
     """
 
     variables: tuple[Variable, ...]
-    values: NDArray[np.float32]
+    between: Callable[[int, int], Values]
     hours: NDArray[np.float64]
     origin: np.datetime64
     latitude: NDArray[np.float64]
     longitude: NDArray[np.float64]
     note: str = ""
+    sources: tuple[str, ...] = ()
 
 
-def read_fields(
+@contextmanager
+def open_fields(
     paths: Sequence[str] | str,
     variables: Sequence[str] | None,
     start: np.datetime64 | None,
@@ -43,8 +50,10 @@ def read_fields(
     locations: Sequence[Sequence[float]] | None = None,
     land_only: bool = False,
     seed: int = 0,
-) -> Fields:
-    """Read ERA5 files where asked. Values over sea of what is meant for land, and the reverse, become NaN.
+) -> Iterator[Fields]:
+    """Look into ERA5 files, and read where asked, while they are open.
+
+    Values over sea of what is meant for land, and the reverse, are NaN.
 
     Args:
         paths: Names of files, or patterns.
@@ -66,13 +75,18 @@ def read_fields(
         land = None if mask is None else mask >= 0.5
         cells = choose_cells(archive.grid, points, locations, land if land_only else None, seed)
         origin = archive.times_of(variables)[0] if start is None else start.astype("datetime64[ns]")
-        data = archive.read(variables, origin, origin + np.timedelta64(num_hours, "h"), cells)
-        chosen = tuple(archive.variable(str(name)) for name in data.data_vars)
-    values = np.stack([data[variable.short_name].values.T for variable in chosen], axis=-1)
-    if land is not None:
-        for number, variable in enumerate(chosen):
-            if variable.over != "everywhere":
-                values[land[cells] != (variable.over == "land"), :, number] = np.nan
-    hours = (data["time"].values - origin) / np.timedelta64(1, "h")
-    places = data["latitude"].values, data["longitude"].values
-    return Fields(chosen, values, hours, origin, *places, note=data.attrs.get("title", ""))
+        asked = archive.ask(variables, origin, origin + np.timedelta64(num_hours, "h"))
+        chosen = tuple(archive.variable(name) for name in asked.names)
+
+        def between(first: int, before: int) -> Values:
+            columns = [archive.values(name, asked.times[first:before], cells).T for name in asked.names]
+            values = np.stack(columns, axis=-1)
+            for number, variable in enumerate(chosen):
+                if land is not None and variable.over != "everywhere":
+                    values[land[cells] != (variable.over == "land"), :, number] = np.nan
+            return values
+
+        hours = (asked.times - origin) / np.timedelta64(1, "h")
+        latitude, longitude = archive.grid.cells[cells].T
+        note = asked.attributes.get("title", "")
+        yield Fields(chosen, between, hours, origin, latitude, longitude, note, archive.sources)

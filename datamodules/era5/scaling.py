@@ -8,6 +8,8 @@ from torch import Tensor
 
 from datamodules.era5.variables import Variable
 
+SERIES_AT_ONCE = 1024  # in double precision
+
 
 @dataclass(frozen=True)
 class Scaling:
@@ -41,24 +43,30 @@ class Scaling:
                 f"No value of {', '.join(missing)} is observed in the training hours of the first task, from which the "
                 "scale of every variable is taken: choose another start, other places, or leave them out."
             )
-        values = _transformed(variables, values.double()).where(mask, 0.0)
+        parts = list(zip(values.split(SERIES_AT_ONCE), mask.split(SERIES_AT_ONCE), strict=True))
+        sums = torch.cat([_observed(variables, *part).sum(dim=1) for part in parts])
         count = mask.sum(dim=1)
-        pooled = values.sum(dim=(0, 1)) / count.sum(dim=0)
-        own = values.sum(dim=1) / count.clamp(min=1)
+        pooled = sums.sum(dim=0) / count.sum(dim=0)
+        own = sums / count.clamp(min=1)
         per_location = torch.tensor([variable.per_location for variable in variables])
         mean = own.where(per_location & (count > 0), pooled)
-        squares = (values - mean[:, None]).square().where(mask, 0.0)
-        deviation = (squares.sum(dim=(0, 1)) / count.sum(dim=0)).sqrt()
+        squares = torch.zeros_like(pooled)
+        for (some, seen), middle in zip(parts, mean.split(SERIES_AT_ONCE), strict=True):
+            apart = (_observed(variables, some, seen) - middle[:, None]).square()
+            squares += apart.where(seen, 0.0).sum(dim=(0, 1))
+        deviation = (squares / count.sum(dim=0)).sqrt()
         constant = deviation <= 1e-6 * pooled.abs().clamp(min=1e-30)  # as constant as single precision can be
         return cls(tuple(variables), mean, deviation.where(~constant, 1.0))
 
-    def to_model(self, values: Tensor) -> Tensor:
-        """Values to learn from, of all series.
+    def to_model(self, values: Tensor, series: Tensor | None = None) -> Tensor:
+        """Values to learn from, double precision.
 
         Args:
-            values: In the units of files `[S, T, V]`; NaN stays NaN.
+            values: In the units of files `[B, T, V]`; NaN stays NaN.
+            series: Which series these are `[B]`; all if not given.
         """
-        return (_transformed(self.variables, values.double()) - self.mean[:, None]) / self.deviation
+        mean = self.mean if series is None else self.mean[series]
+        return (_transformed(self.variables, values.double()) - mean[:, None]) / self.deviation
 
     def to_physical(self, values: Tensor, series: Tensor) -> Tensor:
         """Values in the units of files, double precision.
@@ -71,6 +79,11 @@ class Scaling:
         values = values.double() * deviation + mean[:, None]
         columns = [v.transform.to_physical(values[..., i]) for i, v in enumerate(self.variables)]
         return torch.stack(columns, dim=-1)
+
+
+def _observed(variables: Sequence[Variable], values: Tensor, mask: Tensor) -> Tensor:
+    """Transformed values, 0 where there are none."""
+    return _transformed(variables, values.double()).where(mask, 0.0)
 
 
 def _transformed(variables: Sequence[Variable], values: Tensor) -> Tensor:

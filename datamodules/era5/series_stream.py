@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +13,8 @@ from torch import Tensor
 
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
-from datamodules.era5.scaling import Scaling
-from datamodules.era5.split import TaskHours, merged, split_hours
+from datamodules.era5.prepared import Part, Prepared, prepare, prepare_on_disk
+from datamodules.era5.split import merged, split_hours
 from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_least
 
@@ -37,18 +37,6 @@ class Coordinates(NamedTuple):
     origin: np.datetime64
 
 
-@dataclass(frozen=True)
-class _Made:
-    """What `setup` makes."""
-
-    fields: Fields
-    tasks: list[TaskHours]
-    scaling: Scaling
-    times: Tensor
-    y: Tensor
-    mask: Tensor
-
-
 class SeriesStream(TaskStream):
     """Series of several variables over common hours, cut into tasks of equal length in time.
 
@@ -67,6 +55,8 @@ class SeriesStream(TaskStream):
             last hour of the tasks learnt; the held-out hours of every task if not given.
         joint: Whether to learn all tasks at once, as one: what a stream of tasks is measured against. Hours are held
             out, and values standardised, as in the stream.
+        on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, made once, not in memory: for more
+            series than memory holds.
     """
 
     def __init__(
@@ -80,6 +70,7 @@ class SeriesStream(TaskStream):
         stop_after: int | None = None,
         predict_every: float | None = None,
         joint: bool = False,
+        on_disk: bool = False,
     ) -> None:
         super().__init__(1 if joint else num_tasks, seed, epochs_per_task, stop_after)
         check_least(hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1))
@@ -89,11 +80,13 @@ class SeriesStream(TaskStream):
             raise ValueError(f"predict_every is {predict_every}: it must be hours, such as 0.5, at least a second.")
         self.hours_per_task, self.test_share, self.batch_size = hours_per_task, test_share, batch_size
         self.predict_every, self.joint, self.num_parts = predict_every, joint, num_tasks
-        self._made: _Made | None = None
+        self.on_disk = on_disk
+        self._made: tuple[Fields, Prepared] | None = None
+        self.hparams.pop("on_disk", None)  # a run may be resumed with the other: the data are the same
 
     @abstractmethod
-    def read(self) -> Fields:
-        """The values as files have them, from the first hour of the stream to its last."""
+    def open(self) -> AbstractContextManager[Fields]:
+        """The values as files have them, from the first hour of the stream to its last, while they are open."""
 
     def setup(self, stage: str | None = None) -> None:
         """Read the values, make the tasks and scale them, once.
@@ -103,19 +96,21 @@ class SeriesStream(TaskStream):
         """
         if self._made is not None:
             return
-        fields = self.read()
-        tasks = split_hours(fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed)
-        values, mask = torch.from_numpy(fields.values), torch.from_numpy(np.isfinite(fields.values))
-        first = torch.from_numpy(tasks[0].train)
-        scaling = Scaling.of(fields.variables, values[:, first], mask[:, first])
-        y = scaling.to_model(values).where(mask, 0.0).float()
-        self._made = _Made(
-            fields, [merged(tasks)] if self.joint else tasks, scaling, torch.from_numpy(fields.hours), y, mask
-        )
+        with self.open() as fields:
+            split = split_hours(fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed)
+            tasks = [merged(split)] if self.joint else split
+            if self.on_disk:
+                free = ("batch_size", "epochs_per_task", "stop_after", "predict_every")
+                options = {name: value for name, value in self.hparams.items() if name not in free}
+                made = prepare_on_disk(fields, tasks, split[0].train, options)
+            else:
+                whole = fields.between(0, len(fields.hours))  # faster than task by task
+                made = prepare(fields, tasks, split[0].train, lambda first, before: whole[:, first:before])
+        self._made = fields, made
         rank_zero_info(
             f"{self.num_series} series of {self.num_variables} variables, {len(fields.hours)} of "
             f"{self.num_hours} hours from {np.datetime_as_string(fields.origin, unit='m')}, "
-            f"{mask.float().mean():.1%} of the values observed."
+            f"{made.observed:.1%} of the values observed."
         )
 
     @property
@@ -126,7 +121,7 @@ class SeriesStream(TaskStream):
     @property
     def num_series(self) -> int:
         """S, the number of locations."""
-        return len(self._ready().y)
+        return len(self.fields.latitude)
 
     @property
     def num_variables(self) -> int:
@@ -136,7 +131,7 @@ class SeriesStream(TaskStream):
     @property
     def variables(self) -> list[Variable]:
         """The variables, in the order of the last dimension of y."""
-        return list(self._ready().fields.variables)
+        return list(self.fields.variables)
 
     @property
     def units(self) -> list[str]:
@@ -146,8 +141,7 @@ class SeriesStream(TaskStream):
     @property
     def coordinates(self) -> Coordinates:
         """Where the series are, and when hour 0 is."""
-        fields = self._ready().fields
-        return Coordinates(fields.latitude, fields.longitude, fields.origin)
+        return Coordinates(self.fields.latitude, self.fields.longitude, self.fields.origin)
 
     @property
     def synthetic(self) -> bool:
@@ -168,15 +162,15 @@ class SeriesStream(TaskStream):
             values: On the scale of the model `[..., B, T, V]`: means, samples or quantiles, not deviations.
             series: Which series these are `[B]`.
         """
-        return self._ready().scaling.to_physical(values, series)
+        return self._prepared().scaling.to_physical(values, series)
 
-    def task_data(self, task: int) -> tuple[Tensor, Tensor, Tensor]:
+    def task_data(self, task: int) -> Part:
         """All series at the training hours of a task: times `[T]`, y `[S, T, V]` and mask `[S, T, V]`.
 
         Args:
             task: The task, from 0.
         """
-        return self._at(self._task(task).train)
+        return self._task(task, self._prepared().train)
 
     def train_loader(self, task: int, epoch: int, rank: int, world_size: int) -> SeriesLoader:
         """Batches of series at the training hours of a task.
@@ -198,12 +192,13 @@ class SeriesStream(TaskStream):
             world_size: How many processes share the series.
         """
         self._check_shared(world_size)
-        return SeriesLoader(*self._at(self._task(task).test), EVALUATION_BATCH, rank=rank, world_size=world_size)
+        held_out = self._task(task, self._prepared().test)
+        return SeriesLoader(*held_out, EVALUATION_BATCH, rank=rank, world_size=world_size)
 
     def predict_dataloader(self) -> list[Iterable[Any]]:
         """Series at the times to predict, a loader for some of the times each: see `predict_every`."""
         if self.predict_every is None:
-            parts = [self._at(task.test) for task in self._ready().tasks]
+            parts = list(self._prepared().test)
         else:
             parts = [self._unknown_at(times) for times in self._times_to_predict().split(PREDICTED_TIMES)]
         rank, world_size = self._process()
@@ -215,14 +210,14 @@ class SeriesStream(TaskStream):
 
     def _times_to_predict(self) -> Tensor:
         assert self.predict_every is not None
-        learnt = self._task(self.num_learnt - 1)
-        last = 3600 * float(self._ready().times[max(learnt.train[-1], learnt.test[-1])])
+        made, learnt = self._prepared(), self.num_learnt - 1
+        last = 3600 * max(float(part[learnt].times[-1]) for part in (made.train, made.test))
         seconds = round(3600 * self.predict_every)  # whole ones, so that a third of an hour is twenty minutes
         return torch.arange(int(last // seconds) + 1, dtype=torch.float64) * seconds / 3600
 
-    def _unknown_at(self, times: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _unknown_at(self, times: Tensor) -> Part:
         shape = self.num_series, len(times), self.num_variables
-        return times, torch.zeros(1).expand(shape), torch.zeros(1, dtype=torch.bool).expand(shape)
+        return Part(times, torch.zeros(1).expand(shape), torch.zeros(1, dtype=torch.bool).expand(shape))
 
     def _check_shared(self, world_size: int) -> None:
         if self.num_series < world_size:
@@ -230,17 +225,20 @@ class SeriesStream(TaskStream):
                 f"{self.num_series} series cannot be shared by {world_size} processes: fewer devices, or more points."
             )
 
-    def _ready(self) -> _Made:
+    @property
+    def fields(self) -> Fields:
+        """What the stream is made of."""
+        return self._ready()[0]
+
+    def _prepared(self) -> Prepared:
+        return self._ready()[1]
+
+    def _ready(self) -> tuple[Fields, Prepared]:
         if self._made is None:
             raise RuntimeError("The data are not read yet: call setup() first, or let the trainer do it.")
         return self._made
 
-    def _task(self, task: int) -> TaskHours:
-        tasks = self._ready().tasks
-        if not 0 <= task < len(tasks):
-            raise ValueError(f"There is no task {task}: tasks are numbered from 0 to {len(tasks) - 1}.")
-        return tasks[task]
-
-    def _at(self, places: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
-        made, index = self._ready(), torch.from_numpy(places)
-        return made.times[index], made.y[:, index], made.mask[:, index]
+    def _task(self, task: int, parts: list[Part]) -> Part:
+        if not 0 <= task < len(parts):
+            raise ValueError(f"There is no task {task}: tasks are numbered from 0 to {len(parts) - 1}.")
+        return parts[task]

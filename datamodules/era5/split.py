@@ -18,6 +18,16 @@ class TaskHours(NamedTuple):
     train: NDArray[np.int64]
     test: NDArray[np.int64]
 
+    @property
+    def first(self) -> int:
+        """The first hour of both."""
+        return int(min(self.train[0], self.test[0]))
+
+    @property
+    def last(self) -> int:
+        """The last hour of both."""
+        return int(max(self.train[-1], self.test[-1]))
+
 
 def merged(tasks: Sequence[TaskHours]) -> TaskHours:
     """Several tasks as one."""

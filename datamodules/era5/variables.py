@@ -1,6 +1,6 @@
 """The variables of ERA5: what they are called where, and how each is transformed before it is learnt."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -149,3 +149,18 @@ def choose(wanted: Iterable[str], available: Iterable[str], changing: Iterable[s
 def _plain(units: str) -> str:
     """Units without what different writers do differently: `J m**-2` and `J m^-2` are `Jm-2`."""
     return "".join(character for character in units if character not in " *^()")
+
+
+def check_observed(variables: Sequence[Variable], observed: Iterable[bool]) -> None:
+    """Raise if a variable has no values.
+
+    Args:
+        variables: V variables.
+        observed: Which of them have values `[V]`.
+    """
+    for variable, there in zip(variables, observed, strict=True):
+        if not there:
+            raise ValueError(
+                f"{variable.short_name} ({variable.name}) has no values at all, only NaN, in the chosen hours and "
+                "places: leave it out of `variables`, or choose others."
+            )

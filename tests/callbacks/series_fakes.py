@@ -1,5 +1,7 @@
 """Made-up series of a few variables, some of them with gaps, and a small GP-VAE that learns them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,8 @@ class MadeUp(SeriesStream):
     places = ((52.0, 359.0), (53.5, 0.5), (-12.25, 140.0))
     names: tuple[str, ...] = NAMES
 
-    def read(self) -> Fields:
+    @contextmanager
+    def open(self) -> Iterator[Fields]:
         num_hours = self.num_hours
         hours = np.arange(num_hours, dtype=np.float64)
         rng = np.random.default_rng(0)
@@ -38,7 +41,8 @@ class MadeUp(SeriesStream):
         kept = [NAMES.index(name) for name in self.names]
         variables = tuple(describe(name) for name in self.names)
         origin = np.datetime64("2020-02-27T06:00", "ns")
-        return Fields(variables, values[..., kept].astype(np.float32), hours, origin, latitude, longitude)
+        chosen = values[..., kept].astype(np.float32)
+        yield Fields(variables, lambda first, before: chosen[:, first:before], hours, origin, latitude, longitude)
 
 
 def made_up(num_tasks: int = 2, **options: Any) -> MadeUp:

@@ -1,0 +1,150 @@
+"""The tasks of a stream on the scale of the model, in memory or in files that are mapped into it."""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from lightning.pytorch.utilities import rank_zero_info
+from numpy.typing import NDArray
+from torch import Tensor
+
+from datamodules.era5.fields import Fields, Values
+from datamodules.era5.folders import writable_folder
+from datamodules.era5.scaling import Scaling
+from datamodules.era5.split import TaskHours
+from datamodules.era5.variables import check_observed
+from datamodules.locks import alone
+from gpvae.rows import Files, Memory, Place, fill
+
+SERIES_AT_ONCE = 1024
+FOLDER = "era5_on_disk"
+
+
+class Part(NamedTuple):
+    """Some hours of a task.
+
+    Args:
+        times: Hours since the start of the stream `[T]`, double precision.
+        y: Values on the scale of the model `[S, T, V]`; 0 where not observed.
+        mask: Which values are observed `[S, T, V]`.
+    """
+
+    times: Tensor
+    y: Tensor
+    mask: Tensor
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A stream that is ready to be learnt.
+
+    Args:
+        scaling: How values were scaled.
+        train: Of each task, the hours to learn from.
+        test: Of each task, the hours held out.
+        observed: Which share of all values is.
+    """
+
+    scaling: Scaling
+    train: list[Part]
+    test: list[Part]
+    observed: float
+
+
+def prepare(
+    fields: Fields,
+    tasks: Sequence[TaskHours],
+    first: NDArray[np.int64],
+    between: Callable[[int, int], Values] | None = None,
+    place: Place | None = None,
+) -> Prepared:
+    """Scale the values of all tasks, one after the other.
+
+    Args:
+        fields: What the stream is made of.
+        tasks: Its tasks.
+        first: The hours, of the first task, by which values are standardised.
+        between: Gives the values between two places in the hours; those of the fields if not given.
+        place: Where to keep what comes of them; in memory if not given.
+    """
+    between, place, scaling = between or fields.between, place or Memory(), None
+    series, seen = torch.arange(len(fields.latitude)), torch.zeros(2, len(fields.variables), dtype=torch.int64)
+    parts: dict[str, list[Part]] = {"train": [], "test": []}
+    for number, task in enumerate(tasks):
+        begin = task.first
+        values = torch.from_numpy(between(begin, task.last + 1))
+        mask = values.isfinite()
+        seen += torch.stack([mask.sum((0, 1)), torch.full_like(seen[1], mask[..., 0].numel())])
+        if scaling is None:
+            hours = torch.from_numpy(first - begin)
+            scaling = Scaling.of(fields.variables, values[:, hours], mask[:, hours])
+        for name, places in task._asdict().items():
+            hours = torch.from_numpy(places - begin)
+
+            def scaled(
+                some: Tensor,
+                scaling: Scaling = scaling,
+                values: Tensor = values[:, hours],
+                mask: Tensor = mask[:, hours],
+            ) -> tuple[Tensor, Tensor]:
+                return scaling.to_model(values[some], some).where(mask[some], 0.0).float(), mask[some]
+
+            names = [f"{name}_{number:02d}_{kind}" for kind in ("y", "mask")]
+            y, observed = fill(place, names, series, SERIES_AT_ONCE, scaled)
+            parts[name].append(Part(torch.from_numpy(fields.hours[places]), y, observed))
+    check_observed(fields.variables, (seen[0] > 0).tolist())
+    assert scaling is not None
+    return Prepared(scaling, parts["train"], parts["test"], float(seen[0].sum() / seen[1].sum()))
+
+
+def prepare_on_disk(
+    fields: Fields, tasks: Sequence[TaskHours], first: NDArray[np.int64], options: dict[str, object]
+) -> Prepared:
+    """The same in files of the data folder, made now or kept from an earlier run; memory holds a task at a time.
+
+    Args:
+        fields: What the stream is made of.
+        tasks: Its tasks.
+        first: The hours, of the first task, by which values are standardised.
+        options: Whatever else the result depends on.
+    """
+    about = [options, [v.short_name for v in fields.variables], str(fields.origin), fields.sources]
+    digest = hashlib.sha256(json.dumps(about, default=str, sort_keys=True).encode())
+    for array in (fields.hours, fields.latitude, fields.longitude):
+        digest.update(array.tobytes())
+    parent = writable_folder(FOLDER)
+    folder = parent / digest.hexdigest()[:32]
+    with alone(parent / f"{folder.name}.lock", f"the data of this stream are being written to {folder}"):
+        if not folder.exists():
+            size = 5 * len(fields.latitude) * len(fields.hours) * len(fields.variables) / 1e9
+            rank_zero_info(f"Writing the values of all tasks to {folder}, {size:.3g} GB; later runs find them there.")
+            unfinished = Path(tempfile.mkdtemp(prefix="making-", dir=parent))
+            try:
+                made = prepare(fields, tasks, first, place=Files(unfinished))
+                kept = {"mean": made.scaling.mean, "deviation": made.scaling.deviation, "observed": made.observed}
+                torch.save(kept, unfinished / "scaling.pt")
+                unfinished.replace(folder)
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)
+    return _opened(folder, fields, tasks)
+
+
+def _opened(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> Prepared:
+    kept = torch.load(folder / "scaling.pt", weights_only=True)
+    files = Files(folder)
+    parts: dict[str, list[Part]] = {"train": [], "test": []}
+    for number, task in enumerate(tasks):
+        for name, places in task._asdict().items():
+            shape = len(fields.latitude), len(places), len(fields.variables)
+            y = files.open(f"{name}_{number:02d}_y", shape, torch.float32)
+            mask = files.open(f"{name}_{number:02d}_mask", shape, torch.bool)
+            parts[name].append(Part(torch.from_numpy(fields.hours[places]), y, mask))
+    scaling = Scaling(fields.variables, kept["mean"], kept["deviation"])
+    return Prepared(scaling, parts["train"], parts["test"], kept["observed"])

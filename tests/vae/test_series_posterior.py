@@ -1,0 +1,132 @@
+"""Sites of many series: some at a time, in files, with one precision for all; each the same as, or close to, plain."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from gpvae import series_posterior
+from gpvae.modules import SVGPVAE
+from gpvae.posteriors import Posterior
+from gpvae.sites import Site
+from tests.vae.learning import Data, learn
+
+pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+NUM_SERIES, HOURS = 5, 12
+
+
+def task(number: int, masked: float = 0.2) -> Data:
+    rng = torch.Generator().manual_seed(number)
+    times = HOURS * number + torch.arange(HOURS, dtype=torch.float64)
+    y = torch.randn(NUM_SERIES, HOURS, 3, generator=rng)
+    return times, y, torch.rand(NUM_SERIES, HOURS, 3, generator=rng) >= masked
+
+
+def learnt(num_tasks: int = 3, masked: float = 0.2, method: str = "CosS", **options: object) -> SVGPVAE:
+    torch.manual_seed(0)
+    sizes = {"num_inducing": 6, "num_variables": 3, "latent_dim": 2, "hidden_dim": 8, "num_samples": 5}
+    module = SVGPVAE(method, consolidation="both", **sizes, **options)  # type: ignore[arg-type]
+    for number in range(num_tasks):
+        learn(module, task(number, masked))
+    return module
+
+
+def predictions(module: SVGPVAE) -> tuple[Tensor, Tensor]:
+    times = torch.arange(0.0, 3 * HOURS, 0.7, dtype=torch.float64)
+    f = module.vae.latent(times, torch.arange(NUM_SERIES))
+    return f.mean, f.stddev
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("method", ["CosS", "OSVGP"])
+def test_some_series_at_a_time_come_to_the_same(shared: bool, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = learnt(shared_precision=shared, method=method)
+    monkeypatch.setattr(series_posterior, "AT_ONCE", 2 * 2 * 6**2)  # two series
+    assert together.vae.stream.at_once == 2
+    apart = learnt(shared_precision=shared, method=method)
+    torch.testing.assert_close(predictions(apart), predictions(together), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_files_hold_what_memory_would(shared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(series_posterior, "AT_ONCE", 2 * 2 * 6**2)
+    memory = learnt(shared_precision=shared)
+    files = learnt(shared_precision=shared, sites_folder=str(tmp_path))
+    for ours, theirs in zip(predictions(files), predictions(memory), strict=True):
+        assert torch.equal(ours, theirs)
+    kept = sorted(path.name for path in tmp_path.iterdir())
+    assert kept == ["replay", "task", "task_02", "task_03"]  # of tasks, the last two
+    rows = {"c", "h"} if shared else {"c", "h", "G"}
+    assert {path.name for path in (tmp_path / "task_03").iterdir()} == {f"{name}.0_of_1" for name in rows}
+    names = {f"vae.stream.{name}" for name in rows}
+    assert names <= memory.state_dict().keys()
+    assert not names & files.state_dict().keys()
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_state_finds_its_files(shared: bool, tmp_path: Path) -> None:
+    options = {"shared_precision": shared, "sites_folder": str(tmp_path)}
+    files = learnt(**options)
+    again = learnt(num_tasks=0, **options)
+    again.load_state_dict(files.state_dict())
+    for ours, theirs in zip(predictions(again), predictions(files), strict=True):
+        assert torch.equal(ours, theirs)
+    for module in (files, again):
+        learn(module, task(3))
+    for ours, theirs in zip(predictions(again), predictions(files), strict=True):
+        assert torch.equal(ours, theirs)
+
+    state = again.state_dict()
+    (tmp_path / "task_04" / "h.0_of_1").unlink()
+    with pytest.raises(FileNotFoundError, match=r"there is no .*task_04/h.0_of_1 of \d+ bytes, which the checkpoint"):
+        learnt(num_tasks=0, **options).load_state_dict(state)
+
+
+def test_files_of_three_processes_serve_one(tmp_path: Path) -> None:
+    whole = learnt(sites_folder=str(tmp_path / "one"))
+    folder = tmp_path / "three" / "task_03"
+    folder.mkdir(parents=True)
+    for name in ("c", "h", "G"):
+        for process in range(3):
+            getattr(whole.vae.stream, name)[process::3].numpy().tofile(folder / f"{name}.{process}_of_3")
+    module = learnt(num_tasks=0, sites_folder=str(tmp_path / "three"))
+    state = whole.state_dict()
+    state["vae.stream.num_files"] = torch.tensor(3)
+    module.load_state_dict(state)
+    for ours, theirs in zip(predictions(module), predictions(whole), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_what_is_in_files_stays_there_when_a_module_moves(tmp_path: Path) -> None:
+    module = learnt(sites_folder=str(tmp_path))
+    before = module.vae.stream.h.data_ptr()
+    module.to("meta")
+    assert module.vae.stream.L.is_meta
+    assert module.vae.stream.h.data_ptr() == before
+
+
+def test_one_precision_leaves_means_and_evidence_as_they_are() -> None:
+    rng = torch.Generator().manual_seed(0)
+    root = torch.randn(4, 3, 6, 6, generator=rng, dtype=torch.float64)
+    h, c = torch.randn(4, 3, 6, generator=rng, dtype=torch.float64), torch.randn(4, 3, dtype=torch.float64)
+    site = Site(c, h, root @ root.mT)
+    shared = site.with_precision(site.G.mean(0, keepdim=True))
+    assert shared.G.shape == (1, 3, 6, 6)
+    torch.testing.assert_close(Posterior.from_site(shared).mean, Posterior.from_site(site).mean)
+    torch.testing.assert_close(shared.log_evidence(), site.log_evidence())
+
+
+def test_one_precision_is_that_of_each_where_series_are_seen_alike() -> None:
+    """Without gaps, and with an encoder that is as certain of every series, nothing is lost."""
+    plain, shared = (learnt(num_tasks=0, masked=0.0, shared_precision=shared) for shared in (False, True))
+    for module in (plain, shared):
+        with torch.no_grad():
+            last = [layer for layer in module.vae.encoder.modules() if isinstance(layer, torch.nn.Linear)][-1]
+            last.weight[2:] = 0.0  # of the precisions, which then do not depend on y
+        for number in range(3):
+            times, y, mask = task(number, masked=0.0)
+            module.begin_task(times, y, mask)
+            module.end_task()
+    torch.testing.assert_close(predictions(shared), predictions(plain), rtol=1e-6, atol=1e-8)
+    assert shared.vae.stream.G.shape[0] == 1
