@@ -21,13 +21,14 @@ from gpvae.summary import summarise
 from gpvae.summary_tables import FORGETTING, Interval
 
 CONFIGS = {"sample": "era5_ohsvgp.yaml", "finse": "era5_finse.yaml"}
-#: Options of each variant; they differ in the family of inducing variables alone.
+#: Options of each variant: the family of inducing variables, and in the last one precision for all series.
 VARIANTS = {
     "OSVGP": ["--model.method", "OSVGP", "--model.inducing", "null"],
     "OVC": ["--model.method", "OVC", "--model.inducing", "null"],
     "OVC-per-dim": ["--model.method", "OVC-per-dim", "--model.inducing", "null"],
     "OHSVGP": ["--model.method", "OHSVGP", "--model.inducing", "null"],
     "OHSVGP-CosS": ["--model.method", "OHSVGP", "--model.inducing", "CosS"],
+    "OHSVGP-CosS-shared": ["--model.inducing", "CosS", "--model.shared_precision", "true"],
 }
 PROTECTIONS = ("replay", "ewc", "none")
 JOINT = "joint"
