@@ -45,19 +45,30 @@ def test_two_processes_learn_resume_and_predict_as_one(tmp_path: Path) -> None:
     assert {key: found[key] for key in continuous} == pytest.approx(continuous, abs=1e-4)
     assert found == pytest.approx(expected, abs=0.05)  # a value on the edge of an interval may change sides
 
-    stopped = ["--name", "stopped", "--data.stop_after", "2"]
-    assert run(two, "fit", "-c", "small.yaml", *TWO, *stopped).returncode == 0
-    resumed = run(two, "fit", "-c", "small.yaml", *TWO, "--name", "stopped", "--ckpt_path", "last")
+    files = ["--name", "files", "--model.sites_folder", "sites", "--data.on_disk", "true"]
+    assert run(two, "fit", "-c", "small.yaml", *TWO, *files, "--data.stop_after", "2").returncode == 0
+    resumed = run(two, "fit", "-c", "small.yaml", *TWO, *files, "--ckpt_path", "last")
     assert resumed.returncode == 0, resumed.stderr
-    ends = [two / "runs" / name / "seed_3" / "checkpoints" / "last.ckpt" for name in ("small", "stopped")]
-    assert_same(*map(weights, ends))
+    ends = [two / "runs" / name / "seed_3" / "checkpoints" / "last.ckpt" for name in ("small", "files")]
+    memory, disk = map(weights, ends)
+    rows = {f"vae.stream.{name}" for name in ("c", "h", "G")}
+    assert {len(memory[name]) for name in rows} == {7}  # those of both processes
+    assert_same({name: value for name, value in memory.items() if name not in rows}, disk)
+    kept = sorted(path.name for path in (two / "sites" / "task_03").iterdir())
+    assert kept == [f"{name}.{process}_of_2" for name in "Gch" for process in range(2)]
 
     run_here(one, "predict", "-c", "small.yaml", "--ckpt_path", "last")
     predict = run(two, "predict", "-c", "small.yaml", "--ckpt_path", "last", *TWO)
     assert predict.returncode == 0, predict.stderr
-    with xr.open_dataset(one / RUN / "predictions.nc") as ours, xr.open_dataset(two / RUN / "predictions.nc") as theirs:
-        assert ours.sizes == theirs.sizes
-        for name, values in ours.data_vars.items():
-            if values.dtype.kind == "f":
-                scale = float(values.std()) + 1e-12
-                np.testing.assert_allclose(theirs[name] / scale, values / scale, atol=1e-3)
+    assert_same_predictions(one / RUN, two / RUN)
+    run_here(two, "predict", "-c", "small.yaml", *files, "--ckpt_path", "last")  # by one process, from files of two
+    assert_same_predictions(one / RUN, two / "runs" / "files" / "seed_3")
+
+
+def assert_same_predictions(*folders: Path) -> None:
+    ours, theirs = (xr.open_dataset(folder / "predictions.nc") for folder in folders)
+    assert ours.sizes == theirs.sizes
+    for name, values in ours.data_vars.items():
+        if values.dtype.kind == "f":
+            scale = float(values.std()) + 1e-12
+            np.testing.assert_allclose(theirs[name] / scale, values / scale, atol=1e-3)

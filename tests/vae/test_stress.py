@@ -101,6 +101,15 @@ def test_lengthscales_at_extremes(method: str, lengthscales: tuple[float, float]
     check(small(method, shortest=shortest, longest=longest), [task(number) for number in range(3)])
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("log_scale", [-18.0, 18.0])
+def test_noise_at_extremes(method: str, log_scale: float) -> None:
+    module = small(method)
+    with torch.no_grad():
+        module.vae.decoder.log_scale.fill_(log_scale)
+    check(module, [task(number) for number in range(3)])
+
+
 def test_a_loss_that_is_not_finite_stops_with_what_to_do() -> None:
     times, y, mask = task(0)
     with pytest.raises(FloatingPointError, match=r"the loss became inf in task 1, step 0; .*largest value is 1e\+25"):
