@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import torch
 from lightning import LightningModule
@@ -34,6 +34,17 @@ class ContinualModule(LightningModule):
         self.register_buffer("learned", torch.zeros((), dtype=torch.int64))
         self.scores = TaskScores(metrics, num_variables)
         self.scores_by_variable: dict[str, Tensor] = {}
+
+    @classmethod
+    def load_from_checkpoint(  # type: ignore[override]
+        cls, checkpoint_path: Any, *, weights_only: bool | None = True, **kwargs: Any  # noqa: ANN401
+    ) -> Self:
+        """Load a module from a checkpoint, of which tensors and plain values are read only, wherever it is from."""
+        return super().load_from_checkpoint(checkpoint_path, weights_only=weights_only, **kwargs)
+
+    def setup(self, stage: str) -> None:
+        """Refuse a device without double precision before anything is moved to it."""
+        check_double_precision(self.trainer.strategy.root_device)
 
     def check_task(self, *data: Tensor) -> None:
         """Raise if a task with such training data cannot be learnt; asked before anything begins."""
@@ -115,6 +126,21 @@ class ContinualModule(LightningModule):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Refuse the checkpoint of a module that was built otherwise."""
         check_same_configuration(checkpoint.get("hyper_parameters", {}), self.hparams)
+
+
+def check_double_precision(device: torch.device) -> None:
+    """Raise if a device has no numbers of double precision, as some have not.
+
+    Args:
+        device: The device.
+    """
+    try:
+        torch.zeros((), dtype=torch.float64, device=device)
+    except (TypeError, RuntimeError) as error:
+        raise ValueError(
+            f"Gaussian processes are computed in double precision, which {device} cannot hold: use another "
+            "device, such as --trainer.accelerator cpu"
+        ) from error
 
 
 def check_same_configuration(saved: Mapping[str, Any], present: Mapping[str, Any]) -> None:
