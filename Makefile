@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 PYTEST := OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks example test test-fast lint types check
+.PHONY: help setup hooks example test test-fast lint types check dist smoke
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,3 +37,10 @@ types: $(STAMP)  ## check types
 	.venv/bin/mypy
 
 check: lint types test  ## lint, types and test: what CI runs
+
+dist: $(STAMP)  ## build sdist and wheel into dist/
+	rm -rf dist
+	.venv/bin/python -m build
+
+smoke: dist  ## install the wheel into an empty environment and try it there
+	PYTHON=$(PYTHON) tests/packaging/smoke.sh dist/*.whl

@@ -4,7 +4,6 @@ import os
 import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from torch import Tensor
 from callbacks.cf_file import Floats, PredictionFile
 from datamodules.era5 import SeriesStream
 from datamodules.era5.sample import NOTE
+from gpvae import __version__
 
 FILE_NAME = "predictions.nc"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -161,7 +161,7 @@ def about(module: LightningModule, stream: SeriesStream) -> dict[str, str]:
         "title": f"Predictions of {stream.num_variables} variables at {stream.num_series} locations",
         "source": f"{type(module).__name__}({options}) after {learned} of {stream.num_tasks} tasks of "
         f"{type(stream).__name__}",
-        "history": f"{now} gpvae {version('gpvae')}: predict",
+        "history": f"{now} gpvae {__version__}: predict",
     }
     if stream.synthetic:
         attributes |= {"title": f"{attributes['title']} of SYNTHETIC weather", "synthetic": NOTE}

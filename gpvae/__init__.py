@@ -1,8 +1,15 @@
 """Streaming Gaussian processes that remember."""
 
+from importlib.metadata import PackageNotFoundError, version
+
 from gpvae import inducing
 from gpvae.hyperparameters import HyperparameterWarning
 from gpvae.linalg import JitterWarning
 from gpvae.online_gp import OnlineGP, ResolutionWarning
 
-__all__ = ["HyperparameterWarning", "JitterWarning", "OnlineGP", "ResolutionWarning", "inducing"]
+__all__ = ["HyperparameterWarning", "JitterWarning", "OnlineGP", "ResolutionWarning", "__version__", "inducing"]
+
+try:
+    __version__ = version("gpvae")
+except PackageNotFoundError:  # a checkout that is not installed
+    __version__ = "0+unknown"

@@ -32,16 +32,20 @@ from callbacks.checkpoint import load_state, read_checkpoint
 from callbacks.continual import check_same_data
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
-from gpvae import run_folder, summary
+from gpvae import __version__, run_folder, shipped_configs, summary
 from gpvae.checks import nearest
 from gpvae.class_paths import allowed_by, only_from
 from gpvae.config_size import limit_configs
 from gpvae.modules import ContinualModule
 from gpvae.parser import HelpfulParser
+from gpvae.report import command as report
 
 DESCRIPTION = (
     "Learn a stream of tasks, and remember. `gpvae summary RUNS...` aggregates the results of several runs. "
-    "`--allow PACKAGE` lets configs name classes of a package of yours; repeat it for several."
+    "`gpvae report RUNS...` makes a page of them. "
+    "`gpvae configs` lists the configs that come with the package, for `gpvae fit -c NAME`. "
+    "`--allow PACKAGE` lets configs name classes of a package of yours; repeat it for several. "
+    "`--version` says which gpvae this is."
 )
 #: Packages whose errors are written for people, so that no traceback is needed to understand them.
 OURS = ("gpvae", "datamodules", "callbacks")
@@ -51,7 +55,8 @@ class StreamCLI(LightningCLI):
     """LightningCLI for modules that learn streams of tasks, any subclass of theirs by its short name."""
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
-        allowed, self._words = allowed_by(sys.argv[1:] if args is None else args)
+        allowed, words = allowed_by(sys.argv[1:] if args is None else args)
+        self._words = shipped_configs.with_files(words)
         limit_configs()
         with only_from(allowed):
             super().__init__(
@@ -168,7 +173,7 @@ class StreamCLI(LightningCLI):
         config["ckpt_path"] = str(path)
 
 
-COMMANDS = (*StreamCLI.subcommands(), "summary")
+COMMANDS = (*StreamCLI.subcommands(), "summary", "report", "configs")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -186,6 +191,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         if command == "summary":
             summary.main(words[1:])
+        elif command == "report":
+            report.main(words[1:])
+        elif command == "configs":
+            shipped_configs.main(words[1:])
+        elif words == ["--version"]:
+            print(f"gpvae {__version__}")
         else:
             StreamCLI(argv)
     except SIGTERMException:

@@ -1,0 +1,89 @@
+"""Forgetting matrices as tables whose cells are coloured: bright is bad."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib import colormaps
+
+from callbacks.figures.heat_map import colour_limits
+from callbacks.figures.reports import HIGHER_IS_BETTER, NAMES
+from gpvae.metrics.printing import short
+from gpvae.report.groups import Entry
+from gpvae.report.html import Markup, element
+from gpvae.report.tables import boxed
+
+#: Shades from best to worst.
+SHADES = 24
+#: Of more tasks than these, as many are shown, evenly spread, the first and the last among them.
+MOST_TASKS = 20
+
+
+def shade_rules() -> str:
+    """CSS of the shades, each with the ink that has more contrast on it."""
+    rules = []
+    for shade in range(SHADES):
+        red, green, blue, _ = colormaps["cividis"](shade / (SHADES - 1))
+        luminance = sum(
+            w * channel**2.2 for w, channel in zip((0.2126, 0.7152, 0.0722), (red, green, blue), strict=True)
+        )
+        colour = "#" + "".join(f"{round(255 * channel):02x}" for channel in (red, green, blue))
+        rules.append(f".s{shade}{{background:{colour};color:{'#fff' if luminance < 0.18 else '#000'}}}")
+    return "\n".join(rules)
+
+
+def heat_maps(entries: Sequence[Entry], metric: str) -> list[Markup]:
+    """A table for each method with more than one task, all on one scale.
+
+    Args:
+        entries: The methods.
+        metric: Name of the metric.
+    """
+    streams = [entry for entry in entries if entry.experiment.num_tasks > 1]
+    values = np.array([_value(entry, metric, i, j) for entry in streams for i, j in _cells(entry)])
+    if not np.isfinite(values).any():
+        return []
+    low, high = colour_limits(values)
+    best, worst = (high, low) if metric in HIGHER_IS_BETTER else (low, high)
+    return [_heat_map(entry, metric, best, worst) for entry in streams]
+
+
+def shown_tasks(num_tasks: int) -> list[int]:
+    """The tasks that have a row and a column.
+
+    Args:
+        num_tasks: How many there are.
+    """
+    return sorted({round(task) for task in np.linspace(1, num_tasks, min(num_tasks, MOST_TASKS))})
+
+
+def _heat_map(entry: Entry, metric: str, best: float, worst: float) -> Markup:
+    tasks = shown_tasks(entry.experiment.num_tasks)
+    heads = [element("th", task, scope="col") for task in tasks]
+    rows = []
+    for after in tasks:
+        cells = [
+            _cell(_value(entry, metric, after, task), best, worst) if task <= after else element("td") for task in tasks
+        ]
+        rows.append(element("tr", element("th", after, scope="row"), *cells))
+    some = "" if len(tasks) == entry.experiment.num_tasks else f" ({len(tasks)} of {entry.experiment.num_tasks} tasks)"
+    caption = f"{entry.label}: {NAMES.get(metric, metric)} of each task (across) after each task (down){some}"
+    corner = element("th", "after", scope="col")
+    return boxed(caption, element("thead", element("tr", corner, *heads)), element("tbody", *rows))
+
+
+def _cell(value: float, best: float, worst: float) -> Markup:
+    if math.isnan(value):
+        return element("td", "–")
+    share = (np.clip(value, min(best, worst), max(best, worst)) - best) / (worst - best)
+    return element("td", short(value), class_=f"s{round(share * (SHADES - 1))}")
+
+
+def _cells(entry: Entry) -> list[tuple[int, int]]:
+    tasks = shown_tasks(entry.experiment.num_tasks)
+    return [(after, task) for after in tasks for task in tasks if task <= after]
+
+
+def _value(entry: Entry, metric: str, after: int, task: int) -> float:
+    cell = entry.experiment.scores.get((metric, after, task))
+    return math.nan if cell is None else cell.mean

@@ -1,0 +1,137 @@
+"""Names that a reader of the paper knows, from configs."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+import datamodules
+from gpvae.catalogue import METHODS
+from gpvae.inducing.choice import AUTO
+from gpvae.report.config import Part, RunConfig
+
+#: Options of data that say how they are learnt or fetched, not what they are.
+HOW = ("batch_size", "steps_per_epoch", "epochs_per_task", "seed", "joint", "predict_every")
+FETCHED = ("download_hours", "refetch_preliminary")
+#: Options by which methods of one name are told apart; at most so many of them are written out.
+MOST_OPTIONS = 3
+
+DATA = {
+    "Solar": "Solar irradiance",
+    "Audio": "Audio signal",
+    "Covid": "COVID-19 deaths in Santa Catarina",
+    "TwoMoons": "Two moons",
+    "Toy": "Made-up series",
+}
+TASK_ORDERS = {"first_dimension": "1st dimension", "l2_norm": "L2"}
+SOURCES = {"sample": "synthetic sample", "cds": "Climate Data Store", "files": "files"}
+#: How the paper marks the path that a method of several input dimensions takes.
+ORDERINGS = {"given": "o", "kernel_max": "k", "kernel_min": "kmin", "random": "rand"}
+FAMILIES = {
+    "LegS": "HiPPO-LegS",
+    "LegT": "HiPPO-LegT",
+    "LagT": "HiPPO-LagT",
+    "FouT": "HiPPO-FouT",
+    "CosS": "cosines over the whole past (CosS)",
+    "LegSPath": "HiPPO-LegS along a path",
+    "LegSRecurrence": "HiPPO-LegS by recurrence",
+    "Points": "inducing points",
+    "PivotedPoints": "points by pivoted Cholesky",
+    "PerDimPoints": "such points for each latent dimension",
+    "FourierFeatures": "variational Fourier features",
+    AUTO: "LegS or CosS, by the bound",
+}
+
+
+def data_name(data: Part) -> str:
+    """The data set, and the variant of it that the paper tells apart.
+
+    Args:
+        data: The data of a config.
+    """
+    name, options = DATA.get(data.kind, data.kind), data.options
+    if "task_order" in options:
+        name += f" ({TASK_ORDERS.get(str(options['task_order']), options['task_order'])})"
+    if data.kind == "Toy" and options.get("kind"):
+        name += f" ({str(options['kind']).replace('_', ' ')})"
+    if data.kind == "ERA5":
+        paths = options.get("paths") or []
+        files = [str(path) for path in (paths if isinstance(paths, list) else [paths])]
+        where = ["/".join(PurePath(file).parts[-2:]) for file in files]  # not where they are on this machine
+        name += ", " + " ".join([SOURCES.get(str(options.get("source")), str(options.get("source"))), *where])
+    return name
+
+
+def data_identity(data: Part) -> dict[str, Any]:
+    """What must be equal for two runs to be on the same data.
+
+    Args:
+        data: The data of a config.
+    """
+    return {key: value for key, value in data.options.items() if key not in HOW + FETCHED}
+
+
+def method_name(config: RunConfig) -> str:
+    """The method as the paper calls it, such as OHSVGP-k, and its family where that is not its own.
+
+    Args:
+        config: The config of a run.
+    """
+    options = config.model.options
+    name = str(options.get("method") or config.model.kind or "model")
+    extra = options.get("inducing_options")
+    ordering = extra.get("ordering") if isinstance(extra, dict) else None
+    if ordering is not None:
+        name += f"-{ORDERINGS.get(str(ordering), ordering)}"
+    return f"{name} with {options['inducing']}" if options.get("inducing") else name
+
+
+def family_name(config: RunConfig) -> str:
+    """The inducing variables in words; empty if they are not known.
+
+    Args:
+        config: The config of a run.
+    """
+    method = METHODS.get(str(config.model.options.get("method")))
+    input_dim = getattr(getattr(datamodules, config.data.kind, None), "input_dim", 1)
+    own = ""
+    if method is not None:
+        in_space = isinstance(input_dim, int) and input_dim > 1
+        own = (method.family_in_space if in_space else None) or method.family
+    name = str(config.model.options.get("inducing") or own)
+    return FAMILIES.get(name, name)
+
+
+def place(config: RunConfig | None) -> int:
+    """Where a method stands among others: in the order of the catalogue, others last.
+
+    Args:
+        config: The config of a run, if it is known.
+    """
+    names = list(METHODS)
+    name = str(config.model.options.get("method")) if config else ""
+    return names.index(name) if name in names else len(names)
+
+
+def told_apart(names: Sequence[str], options: Sequence[Mapping[str, Any]], fallbacks: Sequence[str]) -> list[str]:
+    """Names that differ: where several are equal, with the options that differ, or else with something unique.
+
+    Args:
+        names: Names.
+        options: Options of what each of them names.
+        fallbacks: Something unique about each of them.
+    """
+    unique = list(names)
+    for name, count in Counter(names).items():
+        if count == 1:
+            continue
+        same = [index for index, other in enumerate(names) if other == name]
+        keys = dict.fromkeys(key for index in same for key in options[index])
+        differing = [key for key in keys if len({repr(options[index].get(key)) for index in same}) > 1]
+        for index in same:
+            written = [f"{key} {options[index].get(key)}" for key in differing]
+            unique[index] = ", ".join([name, *written])
+        if len(differing) > MOST_OPTIONS or len({unique[index] for index in same}) < count:
+            for index in same:
+                unique[index] = f"{name} ({fallbacks[index]})"
+    return unique

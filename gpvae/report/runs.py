@@ -1,0 +1,123 @@
+"""Finds runs and reads them; those that cannot be reported are listed with the reason."""
+
+import csv
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpvae.metrics.task_table import FILE_NAME, TaskTable
+from gpvae.report import config
+from gpvae.report.config import RunConfig
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that has learnt all its tasks.
+
+    Args:
+        folder: Its folder.
+        table: Its scores.
+        config: What was run; None if that is not known.
+        note: Why it is not known.
+    """
+
+    folder: Path
+    table: TaskTable
+    config: RunConfig | None = None
+    note: str = ""
+
+    @property
+    def experiment(self) -> Path:
+        """The folder that holds it, and the other seeds of the same experiment."""
+        return self.folder.parent
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A run that is not reported.
+
+    Args:
+        folder: Its folder.
+        reason: Why not.
+    """
+
+    folder: Path
+    reason: str
+
+
+def find_folders(paths: Iterable[str | Path]) -> list[Path]:
+    """The folders of runs at or below some paths, each once; hidden folders are left out.
+
+    Args:
+        paths: Folders of runs, folders of such folders, or `task_metrics.csv` files.
+
+    Raises:
+        FileNotFoundError: There is no such path, or no run in it.
+        ValueError: A path is some other file.
+    """
+    found: dict[Path, None] = {}
+    for path in map(Path, paths):
+        if not path.exists():
+            raise FileNotFoundError(f"there is no {path}: give folders of runs, such as runs/solar_ohsgpr")
+        if path.is_file() and path.name != FILE_NAME:
+            raise ValueError(f"{path} is a file: give folders of runs, such as runs/solar_ohsgpr")
+        folders = [path.parent] if path.is_file() else list(_below(path))
+        if not folders:
+            raise FileNotFoundError(f"no run in {path}: expected <experiment>/seed_<n>/{FILE_NAME} somewhere in it")
+        found |= dict.fromkeys(folder.resolve() for folder in folders)
+    return list(found)
+
+
+def _below(path: Path) -> Iterable[Path]:
+    """A run leaves a config as soon as it starts, and scores once it has learnt a task."""
+    files = [file for name in (FILE_NAME, config.FILE_NAME) for file in path.glob(f"**/{name}")]
+    for folder in sorted({file.parent for file in files}):
+        if not any(part.startswith(".") for part in folder.relative_to(path).parts):
+            yield folder
+
+
+def read_runs(folders: Sequence[Path], step: Callable[[], object] = lambda: None) -> tuple[list[Run], list[LeftOut]]:
+    """Read runs; those that are damaged or have not learnt all their tasks are left out.
+
+    Args:
+        folders: Folders of runs.
+        step: Called after each of them.
+    """
+    runs: list[Run] = []
+    left_out: list[LeftOut] = []
+    for folder in folders:
+        try:
+            runs.append(_read(folder))
+        except (OSError, ValueError, csv.Error) as error:
+            reason = str(error).replace(f"{folder}/", "")  # where it is on this machine is nobody's business
+            left_out.append(LeftOut(folder, reason))
+        step()
+    most = {run.experiment: 0 for run in runs}
+    for run in runs:
+        most[run.experiment] = max(most[run.experiment], run.table.num_tasks)
+    for run in [run for run in runs if run.table.num_tasks < most[run.experiment]]:
+        runs.remove(run)
+        rest = most[run.experiment]
+        reason = f"unfinished: it ends after task {run.table.num_tasks}, others of the experiment after task {rest}"
+        left_out.append(LeftOut(run.folder, reason))
+    return runs, left_out
+
+
+def _read(folder: Path) -> Run:
+    file = folder / FILE_NAME
+    if not file.is_file():
+        raise ValueError(f"unfinished: there is no {FILE_NAME}, so no task has been learnt")
+    table = TaskTable.read(file)
+    if not table.scores:
+        raise ValueError(f"unfinished: {FILE_NAME} holds no scores yet")
+    if table.num_tasks > len(table.scores):
+        raise ValueError(f"{FILE_NAME} names {table.num_tasks} tasks, but has {len(table.scores)} row(s)")
+    try:
+        known = config.read_config(folder / config.FILE_NAME)
+    except FileNotFoundError:
+        return Run(folder, table, note=f"there is no {config.FILE_NAME}")
+    except (OSError, ValueError) as error:
+        return Run(folder, table, note=str(error))
+    if known.num_tasks is not None and table.num_tasks < known.num_tasks:
+        raise ValueError(f"unfinished: {table.num_tasks} of {known.num_tasks} tasks learnt")
+    return Run(folder, table, known)

@@ -1,0 +1,146 @@
+"""Tables of scores and times, with the best of each column in bold."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from callbacks.figures.reports import HIGHER_IS_BETTER, NAMES, hint
+from gpvae.metrics import Coverage
+from gpvae.metrics.printing import short
+from gpvae.metrics.task_table import SEEN
+from gpvae.report.groups import Entry, Group, options_of
+from gpvae.report.html import Markup, element, joined
+from gpvae.summary import mean_interval
+from gpvae.summary_tables import FORGETTING, Interval
+
+DASH = "–"
+Cell = Interval | None
+
+
+def score_table(group: Group) -> Markup:
+    """Scores over all tasks at the end of the stream and forgetting, a row for each method.
+
+    Args:
+        group: Methods to compare.
+    """
+    columns = [(metric, suffix) for metric in group.metrics for suffix in (SEEN, FORGETTING)]
+    cells = [[_at_the_end(entry, metric + suffix) for metric, suffix in columns] for entry in group.entries]
+    best = [best_rows([row[i] for row in cells], metric, suffix) for i, (metric, suffix) in enumerate(columns)]
+    top = [
+        element(
+            "th",
+            element("span", NAMES.get(metric, metric)),
+            element("small", hint(metric)),
+            scope="colgroup",
+            colspan=2,
+        )
+        for metric in group.metrics
+    ]
+    heads = [element("th", text, rowspan=2, scope="col") for text in ("Method", "Seeds", "Tasks")]
+    below = [element("th", "all tasks" if suffix == SEEN else "forgetting", scope="col") for _, suffix in columns]
+    rows = [
+        _row(
+            joined(entry.label, element("small", entry.family)),
+            *[element("td", count) for count in (len(entry.experiment.runs), entry.experiment.num_tasks)],
+            *[_score(cell, number in best[i]) for i, cell in enumerate(row)],
+        )
+        for number, (entry, row) in enumerate(zip(group.entries, cells, strict=True))
+    ]
+    head = element("thead", element("tr", *heads, *top), element("tr", *below))
+    caption = "After the last task: mean over seeds ± half the width of its 95 % interval (Student’s t). Bold: best."
+    return boxed(caption, head, element("tbody", *rows))
+
+
+def best_rows(cells: Sequence[Cell], metric: str, suffix: str) -> set[int]:
+    """Which rows of a column are best: all that tie, none where there is nothing to compare.
+
+    Args:
+        cells: The column.
+        metric: Name of its metric.
+        suffix: Whether it is forgetting, of which less is better.
+    """
+    towards = _badness(metric) if suffix == SEEN else float
+    known = {i: towards(cell.mean) for i, cell in enumerate(cells) if cell is not None and not math.isnan(cell.mean)}
+    if len(known) < 2:
+        return set()
+    return {i for i, value in known.items() if value == min(known.values())}
+
+
+def time_table(group: Group, times: Mapping[Path, Sequence[float]]) -> Markup:
+    """Seconds a task and in all, a row for each method.
+
+    Args:
+        group: Methods to compare.
+        times: Seconds of each task, by the folder of the run; runs that have recorded none are not there.
+    """
+    heads = ["Method", "First task", "Each task, mean", "All tasks", "Runs timed"]
+    rows = []
+    for entry in group.entries:
+        runs = [times[run] for run in entry.experiment.runs if run in times]
+        columns = [[run[0] for run in runs], [sum(run) / len(run) for run in runs], [sum(run) for run in runs]]
+        cells = [mean_interval(column) if column else None for column in columns]
+        counted = element("td", f"{len(runs)} of {len(entry.experiment.runs)}")
+        rows.append(_row(entry.label, *[element("td", in_seconds(cell)) for cell in cells], counted))
+    head = element("thead", element("tr", *[element("th", text, scope="col") for text in heads]))
+    return boxed("Seconds: mean over seeds ± half the width of its 95 % interval.", head, element("tbody", *rows))
+
+
+def options_table(group: Group) -> Markup:
+    """The options by which the configs of a group differ, a row for each method; nothing where none do.
+
+    Args:
+        group: Methods to compare.
+    """
+    known = [(entry, options_of(entry.config)) for entry in group.entries if entry.config]
+    keys = dict.fromkeys(key for _, options in known for key in options if key != "seed")
+    differing = [key for key in keys if len({repr(options.get(key)) for _, options in known}) > 1]
+    if not differing:
+        return Markup()
+    heads = [element("th", text, scope="col") for text in ("Method", *differing)]
+    rows = [
+        _row(entry.label, *[element("td", _option(options.get(key))) for key in differing]) for entry, options in known
+    ]
+    return boxed("Options that differ.", element("thead", element("tr", *heads)), element("tbody", *rows))
+
+
+def boxed(caption: str, *parts: Markup) -> Markup:
+    """A table in a box of its own, which scrolls where the table is wider than the screen.
+
+    Args:
+        caption: What it shows.
+        parts: Head and body.
+    """
+    table = element("table", element("caption", element("span", caption)), *parts)
+    return element("div", table, class_="scroll", tabindex=0, role="region", aria_label=caption)
+
+
+def in_seconds(cell: Cell) -> str:
+    """Seconds in few digits."""
+    if cell is None:
+        return DASH
+    return short(cell.mean) + ("" if math.isnan(cell.low) else f" ± {short((cell.high - cell.low) / 2)}")
+
+
+def _option(value: object) -> str:
+    return DASH if value is None else str(value)
+
+
+def _row(label: str, *cells: Markup) -> Markup:
+    return element("tr", element("th", label, scope="row"), *cells)
+
+
+def _at_the_end(entry: Entry, metric: str) -> Cell:
+    end = entry.experiment.num_tasks
+    return entry.experiment.scores.get((metric, end, end))
+
+
+def _score(cell: Cell, best: bool) -> Markup:
+    text = DASH if cell is None else str(cell)
+    return element("td", element("strong", text) if best else joined(text))
+
+
+def _badness(metric: str) -> Callable[[float], float]:
+    """What is least for the best score."""
+    if metric == "coverage":
+        return lambda value: abs(value - Coverage.level)
+    return (lambda value: -value) if metric in HIGHER_IS_BETTER else float

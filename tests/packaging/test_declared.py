@@ -1,0 +1,46 @@
+"""What the files around the code declare agrees with it."""
+
+import tomllib
+from typing import Any
+
+import yaml
+
+from tests.packaging.sources import PACKAGES, ROOT
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_every_package_is_installed() -> None:
+    folders = (path.parent for package in PACKAGES for path in (ROOT / package).rglob("__init__.py"))
+    found = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
+    declared = set(PROJECT["tool"]["setuptools"]["packages"])
+    assert declared == found | {"gpvae.configs"}, "write a new package into pyproject.toml, under [tool.setuptools]"
+
+
+def test_every_tool_has_the_version_it_is_tested_with() -> None:
+    pinned = {line.partition("==")[0].lower().replace("_", "-") for line in _lines("constraints.txt")}
+    wanted = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["dev"]]
+    names = {requirement.partition(">=")[0].partition("[")[0].lower() for requirement in wanted}
+    assert names - pinned == {"setuptools"}  # torch has a say in its version
+
+
+def test_the_citation_has_what_its_format_asks_for() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors"} <= citation.keys()
+    assert citation["license"] == PROJECT["project"]["license"]
+    (paper,) = citation["references"]
+    assert len(paper["authors"]) == 6
+
+
+def test_the_workflow_runs_what_the_readme_promises() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
+    commands = {name: [step.get("run") for step in job["steps"]] for name, job in jobs.items()}
+    assert ".ci/run" in commands["check"]
+    assert "make smoke" in commands["wheel"]
+    pythons = jobs["check"]["strategy"]["matrix"]["python"]
+    assert f">={pythons[0]}" == PROJECT["project"]["requires-python"]
+
+
+def _lines(name: str) -> list[str]:
+    return [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]

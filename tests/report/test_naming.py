@@ -1,0 +1,127 @@
+"""Names are those of the paper, and differ where things do."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpvae.report.config import Part, RunConfig
+from gpvae.report.groups import arrange, short_names
+from gpvae.report.naming import DATA, data_name, family_name, method_name, told_apart
+from gpvae.report.palette import COLOURS, MARKERS, styles_of
+from gpvae.report.runs import find_folders, read_runs
+from tests.report.made import config, write_run
+
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+
+
+def parsed(settings: dict[str, Any]) -> RunConfig:
+    return RunConfig("", Part.of(settings["model"]), Part.of(settings["data"]))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_config_has_a_name_for_all_it_is_made_of(path: Path) -> None:
+    known = parsed(yaml.safe_load(path.read_text()))
+    assert method_name(known)
+    assert family_name(known)
+    assert data_name(known.data).startswith(DATA.get(known.data.kind, known.data.kind))
+
+
+@pytest.mark.parametrize(
+    ("settings", "method", "family"),
+    [
+        (config("OHSGPR"), "OHSGPR", "HiPPO-LegS"),
+        (config("OHSVGP", inducing="CosS"), "OHSVGP with CosS", "cosines over the whole past (CosS)"),
+        (
+            config("OHSVGP", data="Skillcraft", inducing_options={"ordering": "kernel_max"}),
+            "OHSVGP-k",
+            "HiPPO-LegS along a path",
+        ),
+        (config("OVC-optZ"), "OVC-optZ", "points by pivoted Cholesky"),
+        (config("Mine"), "Mine", ""),
+    ],
+)
+def test_methods(settings: dict[str, Any], method: str, family: str) -> None:
+    known = parsed(settings)
+    assert (method_name(known), family_name(known)) == (method, family)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "name"),
+    [
+        ("Skillcraft", {"task_order": "l2_norm"}, "Skillcraft (L2)"),
+        ("Powerplant", {"task_order": "first_dimension"}, "Powerplant (1st dimension)"),
+        ("ERA5", {"source": "sample", "paths": None}, "ERA5, synthetic sample"),
+        ("ERA5", {"source": "files", "paths": "/home/me/finse_2018/*.nc"}, "ERA5, files finse_2018/*.nc"),
+        ("Tides", {}, "Tides"),
+    ],
+)
+def test_data(data: str, options: dict[str, Any], name: str) -> None:
+    assert data_name(Part(data, options)) == name
+
+
+names = st.sampled_from(["OVC", "OSGPR"])
+options = st.dictionaries(st.sampled_from(["lr", "steps", "kernel", "power", "noise"]), st.integers(0, 2))
+
+
+@given(st.lists(st.tuples(names, options), max_size=6))
+def test_names_always_differ(drawn: list[tuple[str, dict[str, int]]]) -> None:
+    unique = told_apart([name for name, _ in drawn], [of for _, of in drawn], [f"folder{n}" for n in range(len(drawn))])
+    assert len(set(unique)) == len(drawn)
+    assert all(label.startswith(name) for label, (name, _) in zip(unique, drawn, strict=True))
+
+
+@given(st.sets(st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map(tuple), min_size=1))
+def test_short_names_of_folders_differ(parts: set[tuple[str, ...]]) -> None:
+    folders = {Path("/somewhere/deep", *part) for part in parts}
+    found = short_names(folders)
+    assert len(set(found.values())) == len(folders)
+    assert not any("somewhere" in name for name in found.values())
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefghij"), max_size=6, unique=True), max_size=4))
+def test_methods_that_are_compared_look_different(groups: list[list[str]]) -> None:
+    styles = styles_of(groups)
+    for group in groups:
+        assert len({(styles[label].colour, styles[label].marker) for label in group}) == len(group)
+
+
+def test_colours_are_not_wasted_on_methods_that_never_meet() -> None:
+    groups = [["OVC", "OHSVGP", "moons"], ["OSGPR", "OVC", "OVFF", "OHSGPR", "CosS"], ["rand", "kmin", "kmax"]]
+    styles = styles_of(groups)
+    for group in groups:
+        assert len({styles[label].colour for label in group}) == len(group)
+    labels = [str(number) for number in range(len(COLOURS) * len(MARKERS))]
+    assert len({(style.colour, style.marker) for style in styles_of([labels]).values()}) == len(labels)
+
+
+def test_only_what_is_on_the_same_data_is_compared(tmp_path: Path) -> None:
+    made = {
+        "plain": config("OVC"),
+        "trained": config("OVC", hyperparameters="train_always"),
+        "quick": config("OHSGPR", data_steps_per_epoch=10),
+        "other": config("OVC", data_num_test=50),
+        "more": config("OVC", 150),
+        "covid": config("OVC", data="Covid"),
+    }
+    for name, settings in made.items():
+        write_run(tmp_path / name / "seed_0", 0, settings)
+    runs, _ = read_runs(find_folders([tmp_path]))
+    found = {
+        (data_set.title, group.num_inducing): [entry.label for entry in group.entries]
+        for data_set in arrange(runs)
+        for group in data_set.groups
+    }
+    assert found == {
+        ("COVID-19 deaths in Santa Catarina", 50): ["OVC"],
+        ("Solar irradiance, num_test None", 50): [
+            "OVC, hyperparameters None",
+            "OVC, hyperparameters train_always",
+            "OHSGPR",
+        ],
+        ("Solar irradiance, num_test None", 150): ["OVC"],
+        ("Solar irradiance, num_test 50", 50): ["OVC"],
+    }

@@ -1,0 +1,106 @@
+"""Every number of the page is one that `gpvae summary` gives, or `task_metrics.csv` holds."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from callbacks.figures.reports import NAMES
+from gpvae.metrics.printing import short
+from gpvae.report.heat_maps import MOST_TASKS, shown_tasks
+from gpvae.report.tables import best_rows
+from gpvae.summary import mean_interval, summarise
+from gpvae.summary_tables import FORGETTING, Experiment, Interval
+from tests.report.made import LEARNING
+from tests.report.reading import Page, Table
+
+#: The experiments of each table of scores, as the page has them in order.
+GROUPS = [["moons"], ["solar_OVC", "solar_OHSGPR"], ["solar_150"]]
+
+
+@pytest.fixture(scope="module")
+def experiments(runs: Path) -> dict[str, Experiment]:
+    return {experiment.name: experiment for experiment in summarise([runs])}
+
+
+def ends(experiment: Experiment, metrics: list[str]) -> list[str]:
+    """What a row of the table should say."""
+    end = (experiment.num_tasks, experiment.num_tasks)
+    keys = [(metric + suffix, *end) for metric in metrics for suffix in ("_seen", FORGETTING)]
+    return [str(experiment.scores[key]) for key in keys]
+
+
+def test_scores_are_those_of_the_summary(page: Page, experiments: dict[str, Experiment]) -> None:
+    tables = page.tables_called("After the last task")
+    assert len(tables) == len(GROUPS)
+    for table, names in zip(tables, GROUPS, strict=True):
+        body = table.rows[2:]
+        assert len(body) == len(names)
+        for row, name in zip(body, names, strict=True):
+            experiment = experiments[name]
+            assert row[1:3] == [str(len(experiment.runs)), str(experiment.num_tasks)]
+            assert row[3:] == ends(experiment, experiment.metrics)
+
+
+def test_one_best_of_each_column(page: Page, experiments: dict[str, Experiment]) -> None:
+    _, table, _ = page.tables_called("After the last task")
+    rivals = [experiments[name] for name in GROUPS[1]]
+    for column, metric in enumerate(["nlpd_seen", "nlpd_forgetting", "rmse_seen", "rmse_forgetting"], start=3):
+        means = [experiment.scores[metric, 3, 3].mean for experiment in rivals]
+        assert [bold[column] for bold in table.bold[2:]] == [mean == min(means) for mean in means]
+    alone = page.tables_called("After the last task")[2]
+    assert not any(any(row) for row in alone.bold)
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "best"),
+    [
+        ("nlpd", [1.0, 0.5, 0.5], {1, 2}),
+        ("accuracy", [0.1, 0.9, np.nan], {1}),
+        ("coverage", [0.5, 0.95, 1.0], {1}),
+        ("rmse", [np.nan, 1.0], set()),
+    ],
+)
+def test_what_is_best(metric: str, values: list[float], best: set[int]) -> None:
+    assert best_rows([Interval(value, np.nan, np.nan, 1) for value in values], metric, "_seen") == best
+    assert best_rows([None, None], metric, "_seen") == set()
+
+
+def heat_map(page: Page, label: str, metric: str, group: int) -> Table:
+    """Forgetting matrices come in the order of the groups."""
+    return page.tables_called(f"{label}: {NAMES[metric]} of each task (across)")[group]
+
+
+@pytest.mark.parametrize("metric", ["nlpd", "rmse"])
+@pytest.mark.parametrize(("label", "name", "group"), [("OVC", "solar_OVC", 0), ("OVC", "solar_150", 1)])
+def test_forgetting_matrices_are_the_means(
+    page: Page, experiments: dict[str, Experiment], metric: str, label: str, name: str, group: int
+) -> None:
+    table = heat_map(page, label, metric, group)
+    assert table.rows[0] == ["after", "1", "2", "3"]
+    for after, row in enumerate(table.rows[1:], start=1):
+        scores = experiments[name].scores
+        known = [short(scores[metric, after, task].mean) for task in range(1, after + 1)]
+        assert row == [str(after), *known, *[""] * (3 - after)]
+
+
+def test_times_are_those_of_the_logs(page: Page) -> None:
+    _, table, alone = page.tables_called("Seconds")
+    seconds = [LEARNING * task for task in (1, 2, 3)]
+    expected = [seconds[0], sum(seconds) / 3, sum(seconds)]
+    for row in table.rows[1:]:
+        assert row[1:] == [*[f"{short(value)} ± 0.00" for value in expected], "3 of 3"]
+    assert alone.rows[1][1:] == ["–", "–", "–", "0 of 1"]
+    assert "solar_150/seed_0: no TensorBoard log" in page.text
+
+
+def test_a_long_stream_is_shown_in_part() -> None:
+    assert shown_tasks(3) == [1, 2, 3]
+    assert shown_tasks(1) == [1]
+    many = shown_tasks(500)
+    assert (len(many), many[0], many[-1]) == (MOST_TASKS, 1, 500)
+
+
+def test_infinite_scores_have_no_interval() -> None:
+    with np.errstate(invalid="ignore"):
+        assert str(mean_interval([np.inf, 1.0])) == "inf"
