@@ -41,6 +41,7 @@ CONFIGS = {"points": CONFIG, "series": WEATHER}
 
 LAUGHS = "".join(f"    a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10))
 HOSTILE = {
+    "a hundred thousand lists": f"model: {100_000 * chr(91)}",
     "a billion values": f"data:\n  class_path: Toy\n  init_args:\n    a0: &a0 [1]\n{LAUGHS}",
     "itself": "model: StreamingGP\ndata: &a {class_path: Toy, init_args: *a}\n",
     "depth": f"data: {'[' * 3000}{']' * 3000}\n",
