@@ -14,8 +14,8 @@ from gpvae.rows import Files, Memory, Place, fill, take
 from gpvae.sites import Site
 from gpvae.streaming import Frame, StreamingPosterior
 
-#: Numbers in the precisions of the series that are looked at together: 64 MB.
-AT_ONCE = 2**23
+#: Numbers in the precisions of the series that are looked at together: 8 MB, as much as caches hold.
+AT_ONCE = 2**20
 
 
 class SeriesPosterior(StreamingPosterior):

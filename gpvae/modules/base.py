@@ -37,7 +37,11 @@ class ContinualModule(LightningModule):
 
     @classmethod
     def load_from_checkpoint(  # type: ignore[override]
-        cls, checkpoint_path: Any, *, weights_only: bool | None = True, **kwargs: Any  # noqa: ANN401
+        cls,
+        checkpoint_path: Any,  # noqa: ANN401
+        *,
+        weights_only: bool | None = True,
+        **kwargs: Any,
     ) -> Self:
         """Load a module from a checkpoint, of which tensors and plain values are read only, wherever it is from."""
         return super().load_from_checkpoint(checkpoint_path, weights_only=weights_only, **kwargs)

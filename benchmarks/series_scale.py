@@ -1,0 +1,156 @@
+"""Memory and time of the GP-VAE against the number of series, beside what a simple model of them says.
+
+A model with the options of `configs/era5_ohsvgp.yaml` learns two tasks of 149 hours of made-up series. Measured are, of
+the second: its begin (the past of every series is seen from the task, and its latents are looked up for replay), steps
+with 8 series, its end (every series is consolidated), the rows that are kept for each series, and the greatest memory
+of the process beyond that of one with the fewest series. Each case is a process of its own; `files` keeps rows there.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from rich.progress import track
+
+from benchmarks.report import console, parser, save, table
+from benchmarks.vae_steps import stepper
+from gpvae.modules import SVGPVAE
+from gpvae.replay import Replay
+
+WAYS = {"each its own": {}, "one precision": {"shared_precision": True}, "files": {"sites_folder": "sites"}}
+HOURS, VARIABLES, LATENT_DIM, BATCH = 149, 17, 20, 8
+REPLAYED = 256
+COLUMNS = ["series", "sites", "begin s", "steps/s", "end s", "rows MB", "model", "memory MB", "model "]
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--series", nargs="+", type=int, default=[100, 1_000, 10_000])
+    options.add_argument("--num-inducing", type=int, default=50)
+    options.add_argument("--steps", type=int, default=20)
+    options.add_argument("--only", nargs=2, metavar=("SERIES", "WAY"), help=argparse.SUPPRESS)
+    args = options.parse_args()
+    if args.quick:
+        args.series, args.num_inducing, args.steps = [20, 200], 10, 2
+    if args.only:
+        print(json.dumps(measure(int(args.only[0]), args.only[1], args)))
+        return
+    cases = [(way, number) for way in WAYS for number in args.series]
+    found = {case: in_a_process(*case, args) for case in track(cases, "Measuring", console=console)}
+    rows = []
+    for (way, number), seen in found.items():
+        least = found[way, args.series[0]]
+        more = model(number, way, seen["touched"], args.num_inducing)
+        fewest = model(args.series[0], way, seen["touched"], args.num_inducing)
+        memory = (seen["memory"] - least["memory"]) / 1e6
+        expected = (more["memory"] - fewest["memory"]) / 1e6
+        figures = [
+            seen["begin"],
+            1 / seen["step"],
+            seen["end"],
+            seen["rows"] / 1e6,
+            more["rows"] / 1e6,
+            memory,
+            expected,
+        ]
+        rows.append([number, way, *figures])
+    title = f"A task of {HOURS} hours, {VARIABLES} variables, L = {LATENT_DIM}, M = {args.num_inducing}, one thread"
+    table(title, COLUMNS, rows)
+    save("series_scale", [dict(zip(COLUMNS, row, strict=True)) for row in rows], args.output)
+
+
+def model(series: int, way: str, touched: int, size: int) -> dict[str, float]:
+    """Bytes of the rows that are kept, and of memory while a task ends.
+
+    Rows of a site are c, h and G in double precision: of the past, and of the past as the task sees it in the `touched`
+    variables; and of replay mean and deviation, before and after, in single precision. When a task ends there are new
+    sites beside the old ones. The observations are 5 bytes each, with their mask.
+    """
+
+    def sites(variables: int) -> float:
+        own = 0 if way == "one precision" else variables**2
+        return 8.0 * series * LATENT_DIM * (1 + variables + own)
+
+    replay = 4.0 * 4 * series * LATENT_DIM * REPLAYED
+    rows = sites(size) + sites(touched) + replay
+    data = 5.0 * series * HOURS * VARIABLES
+    return {"rows": rows, "memory": data + (0.0 if way == "files" else rows + sites(size))}
+
+
+def in_a_process(way: str, series: int, args: argparse.Namespace) -> dict[str, float]:
+    words = ["--num-inducing", str(args.num_inducing), "--steps", str(args.steps), "--only", str(series), way]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.series_scale", *words], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{series} series, {way}: {done.stderr.strip()}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measure(series: int, way: str, args: argparse.Namespace) -> dict[str, float]:
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"num_inducing": args.num_inducing, "inducing": "CosS", "consolidation": "replay", "periods": [24.0]}
+        if "sites_folder" in WAYS[way]:
+            options["sites_folder"] = folder
+        options |= {name: value for name, value in WAYS[way].items() if name != "sites_folder"}
+        module = SVGPVAE(num_variables=VARIABLES, latent_dim=LATENT_DIM, **options)
+        module.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
+        y, mask = torch.randn(series, HOURS, VARIABLES), torch.ones(series, HOURS, VARIABLES, dtype=torch.bool)
+        with Watch() as watch:
+            for task in range(2):
+                times = 186.0 * task + torch.arange(HOURS, dtype=torch.float64)
+                begin = seconds(lambda times=times: module.begin_task(times, y, mask))
+                some = torch.arange(BATCH)
+                step = stepper(module, (some, times, y[:BATCH], mask[:BATCH]))
+                step()
+                steps = seconds(lambda step=step: [step() for _ in range(args.steps)])
+                fixed, replay = module._fixed, module.replay
+                end = seconds(module.end_task)
+    assert fixed is not None
+    assert isinstance(replay, Replay)
+    site = module.vae.stream.site
+    kept = [site.c, site.h, fixed[1].c, fixed[1].h, *replay.latents]
+    kept += [] if WAYS[way].get("shared_precision") else [site.G, fixed[1].G]
+    rows = sum(tensor.numel() * tensor.element_size() for tensor in kept)
+    touched = fixed[0].a.shape[-2]
+    times_taken = {"begin": begin, "step": steps / args.steps, "end": end}
+    return {**times_taken, "rows": rows, "memory": watch.most, "touched": touched}
+
+
+def seconds(do: Callable[[], object]) -> float:
+    begun = time.process_time()
+    do()
+    return time.process_time() - begun
+
+
+class Watch:
+    """The greatest memory of this process, files that are mapped into it apart."""
+
+    def __enter__(self) -> "Watch":
+        self.most, self._over = 0, threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(0.02):
+            lines = Path("/proc/self/status").read_text().splitlines()
+            (used,) = (int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
+            self.most = max(self.most, 1024 * used)
+
+
+if __name__ == "__main__":
+    main()
