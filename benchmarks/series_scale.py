@@ -70,15 +70,16 @@ def model(series: int, way: str, touched: int, size: int) -> dict[str, float]:
     """Bytes of the rows that are kept, and of memory while a task ends.
 
     Rows of a site are c, h and G in double precision: of the past, and of the past as the task sees it in the `touched`
-    variables; and of replay mean and deviation, before and after, in single precision. When a task ends there are new
-    sites beside the old ones. The observations are 5 bytes each, with their mask.
+    variables; and of replay mean and deviation, before and after, in single precision. With one precision for all there is
+    neither G nor deviation of each. When a task ends there are new sites beside the old ones. The observations are 5
+    bytes each, with their mask.
     """
+    shared = way == "one precision"
 
     def sites(variables: int) -> float:
-        own = 0 if way == "one precision" else variables**2
-        return 8.0 * series * LATENT_DIM * (1 + variables + own)
+        return 8.0 * series * LATENT_DIM * (1 + variables + (0 if shared else variables**2))
 
-    replay = 4.0 * 4 * series * LATENT_DIM * REPLAYED
+    replay = 4.0 * (2 if shared else 4) * series * LATENT_DIM * REPLAYED
     rows = sites(size) + sites(touched) + replay
     data = 5.0 * series * HOURS * VARIABLES
     return {"rows": rows, "memory": data + (0.0 if way == "files" else rows + sites(size))}
@@ -118,8 +119,7 @@ def measure(series: int, way: str, args: argparse.Namespace) -> dict[str, float]
     assert fixed is not None
     assert isinstance(replay, Replay)
     site = module.vae.stream.site
-    kept = [site.c, site.h, fixed[1].c, fixed[1].h, *replay.latents]
-    kept += [] if WAYS[way].get("shared_precision") else [site.G, fixed[1].G]
+    kept = [site.c, site.h, site.G, fixed[1].c, fixed[1].h, fixed[1].G, *replay.latents]
     rows = sum(tensor.numel() * tensor.element_size() for tensor in kept)
     touched = fixed[0].a.shape[-2]
     times_taken = {"begin": begin, "step": steps / args.steps, "end": end}

@@ -58,12 +58,14 @@ class Replay(nn.Module):
         """
         rng = torch.Generator().manual_seed(seed)
         times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64).to(series.device)
-        view, self.clock = View.of(frame, times), vae.clock(times)
+        self.clock = vae.clock(times)
+        before, as_it_was = vae.stream.present_frame(vae.kernel)
+        views = [(View.of(before, times), as_it_was), (View.of(frame, times), carry)]
 
         def latents(some: Tensor) -> tuple[Tensor, ...]:
-            shown = view.latent(Posterior.from_site(carry(vae.stream.site_of(some))))
-            both = (vae.latent(times, some), shown)
-            return tuple(part.float() for f in both for part in (f.mean, f.stddev))
+            site = vae.stream.site_of(some)
+            both = [view.marginals(Posterior.from_site(seen(site))) for view, seen in views]
+            return tuple(part.float() for mean, variance in both for part in (mean, variance.sqrt()))
 
         names = ("past_mean", "past_stddev", "shown_mean", "shown_stddev")
         self.latents = fill(vae.stream.place("replay"), names, series, vae.stream.at_once, latents)

@@ -99,21 +99,27 @@ def fill(
         place: Where to keep them.
         names: What to call them.
         series: Which series, `[S]`.
-        at_once: How many at a time.
-        compute: Gives a tensor of rows for some series, `[B, ...]`, for each name.
+        at_once: How many at a time, two or more.
+        compute: Gives a tensor of rows for some series, `[B, ...]`, for each name; or one row for all, `[1, ...]`,
+            which is kept as one, in memory.
     """
     kept: list[Tensor] = []
     for begin in range(0, len(series), at_once):
-        values = compute(series[begin : begin + at_once])
+        some = series[begin : begin + at_once]
+        values = compute(some)
         if isinstance(place, Memory) and len(series) <= at_once:
             return values
         if not kept:
-            kept = [place.empty(name, len(series), value) for name, value in zip(names, values, strict=True)]
+            kept = [
+                value if len(value) < len(some) else place.empty(name, len(series), value)
+                for name, value in zip(names, values, strict=True)
+            ]
         for rows, value in zip(kept, values, strict=True):
-            rows[begin : begin + at_once] = value.to(rows.device)
+            if len(rows) == len(series):
+                rows[begin : begin + at_once] = value.to(rows.device)
     return tuple(kept)
 
 
 def take(rows: Tensor, places: Tensor) -> Tensor:
-    """Some rows, on the device of the numbers of their places."""
-    return rows[places.to(rows.device)].to(places.device)
+    """Some rows, on the device of the numbers of their places; one row for all as it is."""
+    return (rows if len(rows) == 1 else rows[places.to(rows.device)]).to(places.device)

@@ -74,8 +74,7 @@ class SeriesPosterior(StreamingPosterior):
         if not self.started:
             return site
         places = own_places(series)
-        G = site.G if self.shared_precision else take(site.G, places)
-        return Site(take(site.c, places), take(site.h, places), G)
+        return Site(take(site.c, places), take(site.h, places), take(site.G, places))
 
     def place(self, name: str) -> Place:
         """Where rows of this process go: into memory, or into files in a folder of that name."""
@@ -86,7 +85,7 @@ class SeriesPosterior(StreamingPosterior):
     @property
     def at_once(self) -> int:
         """How many series to look at together."""
-        return max(1, AT_ONCE // (self.latent_dim * self.inducing.num_inducing**2))
+        return max(2, AT_ONCE // (self.latent_dim * self.inducing.num_inducing**2))
 
     def own(self, num_series: int) -> Tensor:
         """The series of this process."""
@@ -98,17 +97,14 @@ class SeriesPosterior(StreamingPosterior):
         Args:
             name: What to call it.
             series: The series of this process.
-            compute: Gives the site of some series; with one precision for all, in its first row.
+            compute: Gives the site of some series.
         """
-        precision: list[Tensor] = []
 
-        def parts(some: Tensor) -> tuple[Tensor, ...]:
+        def parts(some: Tensor) -> tuple[Tensor, Tensor, Tensor]:
             site = compute(some)
-            precision[:] = [site.G]
-            return tuple(getattr(site, part) for part in self.rows)
+            return site.c, site.h, site.G
 
-        c, h, *G = fill(self.place(name), self.rows, series, self.at_once, parts)
-        return Site(c, h, *(G or precision))
+        return Site(*fill(self.place(name), ("c", "h", "G"), series, self.at_once, parts))
 
     def end_series(self, frame: Frame, num_series: int, compute: Callable[[Tensor], Site]) -> None:
         """Consolidate a task.

@@ -1,5 +1,6 @@
-"""Two processes learn the GP-VAE that one does, resume it and predict with it."""
+"""Two processes, started by torchrun, Lightning or SLURM, learn the GP-VAE that one does, resume and predict."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 import xarray as xr
 
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
-from tests.cli.program import assert_same, run, run_here, weights, write_config
+from tests.cli.program import assert_same, run, run_here, script, weights, write_config
 
 RUN = Path("runs/small/seed_3")
 TWO = ["--trainer.devices", "2", "--trainer.strategy", "ddp"]
@@ -36,7 +37,8 @@ def test_two_processes_learn_resume_and_predict_as_one(tmp_path: Path) -> None:
         folder.mkdir()
         write_config(folder, model=MODEL, data=DATA | {"batch_size": batch_size})
     run_here(one, "fit", "-c", "small.yaml")
-    fit = run(two, "fit", "-c", "small.yaml", *TWO)
+    torchrun = [script("torchrun"), "--nproc_per_node", "2", script("lightning")]
+    fit = run(two, "fit", "-c", "small.yaml", *TWO, program=torchrun)
     assert fit.returncode == 0, fit.stderr
     expected = TaskTable.read(one / RUN / FILE_NAME).scores
     assert len(expected) == 3 * (6 + 3) * (1 + 17)
@@ -58,11 +60,20 @@ def test_two_processes_learn_resume_and_predict_as_one(tmp_path: Path) -> None:
     assert kept == [f"{name}.{process}_of_2" for name in "Gch" for process in range(2)]
 
     run_here(one, "predict", "-c", "small.yaml", "--ckpt_path", "last")
-    predict = run(two, "predict", "-c", "small.yaml", "--ckpt_path", "last", *TWO)
-    assert predict.returncode == 0, predict.stderr
+    with ThreadPoolExecutor(2) as pool:
+        predict = ["predict", "-c", "small.yaml", "--ckpt_path", "last", *TWO]
+        for done in pool.map(lambda process: run(two, *predict, **as_slurm_starts(process)), range(2)):
+            assert done.returncode == 0, done.stderr
     assert_same_predictions(one / RUN, two / RUN)
     run_here(two, "predict", "-c", "small.yaml", *files, "--ckpt_path", "last")  # by one process, from files of two
     assert_same_predictions(one / RUN, two / "runs" / "files" / "seed_3")
+
+
+def as_slurm_starts(process: int) -> dict[str, str]:
+    """What SLURM tells each of two processes on one node."""
+    job = {"JOB_ID": "77123", "JOB_NAME": "weather", "NODELIST": "localhost", "NODEID": "0"}
+    tasks = {"NTASKS": "2", "NTASKS_PER_NODE": "2", "PROCID": str(process), "LOCALID": str(process)}
+    return {f"SLURM_{name}": value for name, value in (job | tasks).items()}
 
 
 def assert_same_predictions(*folders: Path) -> None:
