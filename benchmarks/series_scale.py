@@ -70,8 +70,8 @@ def model(series: int, way: str, touched: int, size: int) -> dict[str, float]:
     """Bytes of the rows that are kept, and of memory while a task ends.
 
     Rows of a site are c, h and G in double precision: of the past, and of the past as the task sees it in the `touched`
-    variables; and of replay mean and deviation, before and after, in single precision. With one precision for all there is
-    neither G nor deviation of each. When a task ends there are new sites beside the old ones. The observations are 5
+    variables; and of replay mean and deviation, before and after, in single precision. With one precision for all, G
+    and deviations are not counted. When a task ends there are new sites beside the old ones. The observations are 5
     bytes each, with their mask.
     """
     shared = way == "one precision"
