@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 import yaml  # type: ignore[import-untyped]
@@ -24,7 +25,7 @@ from benchmarks.report import console, parser, save, table
 RUN = Path("runs/weather/seed_1")
 LAST = RUN / "checkpoints" / "last.ckpt"
 SCORES = RUN / "task_metrics.csv"
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "model": {
         "class_path": "SVGPVAE",
         "init_args": {
@@ -49,7 +50,11 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--kills", type=int, default=50)
     options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--files", action="store_true", help="keep observations and sites in files")
     args = options.parse_args()
+    if args.files:
+        CONFIG["model"]["init_args"]["sites_folder"] = "sites"
+        CONFIG["data"]["init_args"]["on_disk"] = True
     kills, rng = 3 if args.quick else args.kills, random.Random(args.seed)
     with tempfile.TemporaryDirectory() as name:
         whole = prepared(Path(name) / "whole")
@@ -123,8 +128,14 @@ def finish(process: subprocess.Popen[bytes]) -> None:
 
 
 def outcome(folder: Path) -> tuple[bytes, dict[str, torch.Tensor]]:
-    """The scores of a run and the state it ended with."""
-    return (folder / SCORES).read_bytes(), torch.load(folder / LAST, weights_only=True)["state_dict"]
+    """The scores of a run and the state it ended with, files included."""
+    state = torch.load(folder / LAST, weights_only=True)["state_dict"]
+    files = sorted((folder / "sites").glob("task_*/*"))
+    state |= {
+        str(file.relative_to(folder)): torch.frombuffer(bytearray(file.read_bytes()), dtype=torch.uint8)
+        for file in files
+    }
+    return (folder / SCORES).read_bytes(), state
 
 
 if __name__ == "__main__":

@@ -130,3 +130,30 @@ def test_one_precision_is_that_of_each_where_series_are_seen_alike() -> None:
             module.end_task()
     torch.testing.assert_close(predictions(shared), predictions(plain), rtol=1e-6, atol=1e-8)
     assert shared.vae.stream.G.shape[0] == 1
+
+
+def test_a_task_that_is_interrupted_while_it_ends_can_be_learnt_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(series_posterior, "AT_ONCE", 2 * 2 * 6**2)
+    whole = learnt(sites_folder=str(tmp_path / "whole"))
+    module = learnt(num_tasks=2, sites_folder=str(tmp_path / "cut"))
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+
+    encode, calls = module.vae.encode, []
+
+    def cut_short(*data: Tensor) -> tuple[Tensor, Tensor]:
+        calls.append(data)
+        if len(calls) == 3 + 3 + 2:  # three steps, three parts of the Fisher information, the second of three sites
+            raise KeyboardInterrupt
+        return encode(*data)
+
+    monkeypatch.setattr(module.vae, "encode", cut_short)
+    with pytest.raises(KeyboardInterrupt):
+        learn(module, task(2))
+    assert (tmp_path / "cut" / "task_03").exists()
+    again = learnt(num_tasks=0, sites_folder=str(tmp_path / "cut"))
+    again.load_state_dict(before)
+    learn(again, task(2))
+    for ours, theirs in zip(predictions(again), predictions(whole), strict=True):
+        assert torch.equal(ours, theirs)
