@@ -87,21 +87,17 @@ def prepare(
             scaling = Scaling.of(fields.variables, values[:, hours], mask[:, hours])
         for name, places in task._asdict().items():
             hours = torch.from_numpy(places - begin)
-
-            def scaled(
-                some: Tensor,
-                scaling: Scaling = scaling,
-                values: Tensor = values[:, hours],
-                mask: Tensor = mask[:, hours],
-            ) -> tuple[Tensor, Tensor]:
-                return scaling.to_model(values[some], some).where(mask[some], 0.0).float(), mask[some]
-
             names = [f"{name}_{number:02d}_{kind}" for kind in ("y", "mask")]
-            y, observed = fill(place, names, series, SERIES_AT_ONCE, scaled)
+            y, observed = fill(place, names, series, SERIES_AT_ONCE, _scaled(scaling, values[:, hours], mask[:, hours]))
             parts[name].append(Part(torch.from_numpy(fields.hours[places]), y, observed))
     check_observed(fields.variables, (seen[0] > 0).tolist())
     assert scaling is not None
     return Prepared(scaling, parts["train"], parts["test"], float(seen[0].sum() / seen[1].sum()))
+
+
+def _scaled(scaling: Scaling, values: Tensor, mask: Tensor) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+    """Gives the values of some series on the scale of the model, 0 where there are none, and where there are some."""
+    return lambda some: (scaling.to_model(values[some], some).where(mask[some], 0.0).float(), mask[some])
 
 
 def prepare_on_disk(
