@@ -150,10 +150,8 @@ class SeriesPosterior(StreamingPosterior):
             state.update({prefix + name: state[prefix + name][mine] for name in self.rows})
 
     def _keep(self, site: Site) -> None:
-        if self.folder is None:
-            super()._keep(site)
-            return
-        self.c.data, self.h.data, self.G.data = site.c, site.h, site.G
+        """Take a new site as it is, without a copy; in memory laid out as one that is loaded would be."""
+        self.c.data, self.h.data, self.G.data = (part.contiguous() for part in (site.c, site.h, site.G))
         self._opened = True
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
