@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 PYTEST := OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks example test test-fast lint types check dist smoke
+.PHONY: help setup hooks example test test-fast lint types check docs dist reproduce smoke
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,9 +38,20 @@ types: $(STAMP)  ## check types
 
 check: lint types test  ## lint, types and test: what CI runs
 
+docs: .venv/.docs  ## build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
+
+.venv/.docs: $(STAMP)
+	.venv/bin/python -m pip install -c constraints.txt -e ".[docs]"
+	touch $@
+
 dist: $(STAMP)  ## build sdist and wheel into dist/
 	rm -rf dist
 	.venv/bin/python -m build
+
+reproduce: $(STAMP)  ## run every experiment of the paper (days on one core; QUICK=1: minutes) and make a page of it
+	.venv/bin/python -m pip install -q -c constraints.txt -e ".[reproduce]"
+	.venv/bin/python -m benchmarks.reproduce $(if $(QUICK),--quick) --jobs $(JOBS)
 
 smoke: dist  ## install the wheel into an empty environment and try it there
 	PYTHON=$(PYTHON) tests/packaging/smoke.sh dist/*.whl

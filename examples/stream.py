@@ -1,8 +1,12 @@
-"""Ten tasks, one after the other, learnt by optimised inducing points and by a HiPPO memory.
+"""Ten tasks, learnt one after the other by optimised inducing points and by a HiPPO memory."""
 
-Run by `make example`; prints the test NLPD of every task at the end of the stream and draws stream.png.
-"""
+# %% [markdown]
+# # Ten tasks, one after the other
+#
+# A stream of ten tasks is learnt by optimised inducing points and by a HiPPO memory, each task once. Then both are
+# asked about all of it.
 
+# %%
 import argparse
 from pathlib import Path
 
@@ -21,7 +25,11 @@ import matplotlib.pyplot as plt
 
 NUM_TASKS, POINTS_PER_TASK, NUM_INDUCING, NOISE = 10, 50, 70, 0.2
 
+# %% [markdown]
+# The signal is made up: two waves whose mixture drifts, seen through noise.
 
+
+# %%
 def signal(x: Tensor) -> Tensor:
     """Two waves whose mixture drifts."""
     return torch.sin(11.3 * x) * torch.cos(1.1 * x) + 0.6 * torch.sin(5.7 * x + 1)
@@ -34,6 +42,13 @@ def draw_data(num: int, seed: int) -> tuple[Tensor, Tensor]:
     return x, signal(x) + NOISE * torch.randn(num, generator=rng, dtype=torch.float64)
 
 
+# %% [markdown]
+# A model is a family of inducing variables, a kernel and a likelihood. The kernel is fitted to the first task; then
+# every batch is absorbed once and gone. For the memory `update` is a closed form; points are optimised by `steps` of
+# Adam.
+
+
+# %%
 def learn(
     inducing: gpvae.inducing.InducingVariables, batches: list[tuple[Tensor, Tensor]], steps: int
 ) -> gpvae.OnlineGP:
@@ -49,6 +64,12 @@ def learn(
     return gp
 
 
+# %% [markdown]
+# The same number of variables for both, M = 70. The points follow the task at hand, and the early ones are let go; the
+# projections are of the whole past, and keep it.
+
+
+# %%
 def main(figure: Path, steps: int) -> None:
     """Run the example."""
     x, y = draw_data(NUM_TASKS * POINTS_PER_TASK, seed=0)
@@ -87,11 +108,10 @@ def main(figure: Path, steps: int) -> None:
     axes[-1].set_xlim(0, 10)
     figure.parent.mkdir(parents=True, exist_ok=True)
     fig.savefig(figure, dpi=110)
-    print(f"picture: {figure}")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--figure", type=Path, default=Path("stream.png"), help="where to draw the picture")
     parser.add_argument("--steps", type=int, default=300, help="steps a task in which the points are optimised")
     arguments = parser.parse_args()

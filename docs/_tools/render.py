@@ -1,0 +1,63 @@
+"""Runs examples and makes pages of them: `python docs/_tools/render.py counts weather`; all of them if none is named.
+
+A cell that begins with `# %% [markdown]` is text, any other is code. What the example prints and draws comes last.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = ROOT / "docs" / "examples"
+#: Where pictures are, as seen from the pages; that of the README serves for its example too.
+PICTURES = {"stream": "../stream.png"}
+CELL = re.compile(r"^# %%(?P<kind> \[markdown\])?\n", flags=re.MULTILINE)
+
+
+def page(name: str, printed: str) -> str:
+    """The page of an example.
+
+    Args:
+        name: The name of the example.
+        printed: What it prints.
+    """
+    _, *parts = CELL.split((ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8"))
+    cells = [_text(text) if kind else f"```python\n{text.strip()}\n```" for kind, text in _pairs(parts)]
+    title, *rest = cells
+    picture = f"![What the example draws]({PICTURES.get(name, f'{name}.png')})"
+    printed = printed.strip("\n")
+    source = f"`python examples/{name}.py` runs what follows, prints this and draws the picture:"
+    return "\n\n".join([title, picture, source, f"```text\n{printed}\n```", *rest]) + "\n"
+
+
+def _pairs(parts: list[str]) -> list[tuple[str, str]]:
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _text(cell: str) -> str:
+    return re.sub(r"^# ?", "", cell.strip(), flags=re.MULTILINE)
+
+
+def run(name: str, picture: Path) -> str:
+    """Run an example, and return what it prints.
+
+    Args:
+        name: The name of the example.
+        picture: Where it is to draw.
+    """
+    command = [sys.executable, str(ROOT / "examples" / f"{name}.py"), "--figure", str(picture)]
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+if __name__ == "__main__":
+    every = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+    parser = argparse.ArgumentParser(description="Run examples and make pages of them.")
+    parser.add_argument("names", nargs="*", metavar="NAME", default=every, help=f"some of {', '.join(every)}")
+    for chosen in parser.parse_args().names:
+        said = run(chosen, (PAGES / PICTURES.get(chosen, f"{chosen}.png")).resolve())
+        lines = [line.rstrip() for line in said.splitlines()]
+        (PAGES / f"{chosen}.md").write_text(page(chosen, "\n".join(lines)), encoding="utf-8")

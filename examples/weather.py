@@ -1,0 +1,152 @@
+"""The GP-VAE on a few days of weather, task by task, with and without protection of its networks."""
+
+# %% [markdown]
+# # Weather, task after task
+#
+# The GP variational autoencoder on ERA5: several variables at several places, in a few tasks that come one after the
+# other. One encoder and decoder for all places; a posterior over latent functions for each place, carried on from task
+# to task. No hour is kept. This is the model of `configs/era5_ohsvgp.yaml` in plain Python, made small. The weather is
+# the package's own synthetic sample, so it needs no download.
+
+# %%
+import argparse
+import logging
+import warnings
+from pathlib import Path
+
+import matplotlib as mpl
+import torch
+from lightning import Trainer, seed_everything
+
+from callbacks import ContinualLearning, TaskReport
+from datamodules import ERA5
+from gpvae.draws import Draws
+from gpvae.modules import SVGPVAE
+
+mpl.use("Agg")
+torch.set_num_threads(1)
+import matplotlib.pyplot as plt
+
+VARIABLES = ["t2m", "msl", "u10", "ssrd"]
+logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # Lightning's own affair
+
+# %% [markdown]
+# A stream of tasks is a datamodule: here four tasks of three days at six places. A fifth of the hours of each task is
+# held out. Values are transformed and standardised by the first task, all that is known when a stream begins.
+
+
+# %%
+def weather(num_tasks: int, epochs: int) -> ERA5:
+    """The stream."""
+    data = ERA5(
+        source="sample",
+        variables=VARIABLES,
+        points=6,
+        num_tasks=num_tasks,
+        hours_per_task=72,
+        epochs_per_task=epochs,
+        seed=1,
+    )
+    data.setup()
+    return data
+
+
+# %% [markdown]
+# The module is told how many variables there are, how many latent functions to use, and what keeps the networks from
+# forgetting: `replay`, `ewc`, `both` or `none`. A clock of 24 hours tells encoder and decoder the time of day.
+
+
+# %%
+def learn(data: ERA5, consolidation: str) -> tuple[SVGPVAE, TaskReport]:
+    """A model that has learnt one task after the other, and its scores."""
+    seed_everything(1, verbose=False)
+    module = SVGPVAE(
+        method="OHSVGP",
+        inducing="CosS",
+        num_inducing=40,
+        num_variables=data.num_variables,
+        latent_dim=6,
+        hidden_dim=32,
+        consolidation=consolidation,
+        periods=[24.0],
+        lr=0.01,
+        seed=1,
+    )
+    report = TaskReport(print_table=False)
+    trainer = Trainer(
+        accelerator="cpu",
+        default_root_dir=f"runs/weather_{consolidation}",  # where the scores go, as task_metrics.csv
+        callbacks=[ContinualLearning(), report],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        **data.trainer_options,
+    )
+    trainer.fit(module, datamodule=data)
+    return module, report
+
+
+# %% [markdown]
+# After each task every task so far is scored on its held-out hours. Down a column is the life of one task: with replay
+# the first stays known, without protection it is let go, because the decoder moves on.
+
+
+# %%
+def show(name: str, report: TaskReport) -> None:
+    """Print the forgetting matrix of NLPD."""
+    print(f"\nNLPD with {name}: a row after each task, a column for each")
+    for row in report.matrix("nlpd"):
+        print("  " + "".join(f"{value:>8.2f}" if value == value else " " * 8 for value in row))
+    print(f"  mean rise of old tasks: {report.table.forgetting('nlpd'):.2f}")
+
+
+# %% [markdown]
+# Predictions are a mixture over draws of the latents. Values go back to physical units by `to_physical`.
+
+
+# %%
+def draw(module: SVGPVAE, data: ERA5, figure: Path, place: int = 0) -> None:
+    """Reconstructions of one place over the whole stream, after the last task."""
+    end = data.num_tasks * data.hours_per_task
+    times, series = torch.arange(0, end, 1.0, dtype=torch.float64), torch.tensor([place])
+    draws = Draws(1, "evaluate")
+    mean, scale = module.vae.draws(times, series, 200, draws)
+    samples = mean + scale * draws.normal(series, *mean.shape[1:], purpose="noise").to(mean)
+    middle, low, high = (
+        data.to_physical(value, series)[0] for value in samples.quantile(torch.tensor([0.5, 0.05, 0.95]), dim=-1)
+    )
+    fig, axes = plt.subplots(data.num_variables, 1, figsize=(9, 6), sharex=True, layout="constrained")
+    for v, (ax, variable) in enumerate(zip(axes, data.variables, strict=True)):
+        ax.fill_between(times, low[:, v], high[:, v], color="tab:blue", alpha=0.2, lw=0)
+        ax.plot(times, middle[:, v], color="tab:blue", lw=1.2)
+        for task in range(data.num_tasks):
+            hours, y, _ = data.task_data(task)
+            ax.plot(hours, data.to_physical(y[series], series)[0, :, v], ".", color="black", ms=2)
+            ax.axvline(task * data.hours_per_task, color="grey", lw=0.5, ls=":")
+        ax.set_ylabel(f"{variable.short_name}\n{variable.units}", fontsize=8)
+        ax.tick_params(labelsize=8)
+    axes[0].set_title("one place after the last task: median, 90 % interval, hours learnt", loc="left", fontsize=10)
+    axes[-1].set_xlabel("hours; the dotted lines divide the tasks")
+    axes[-1].set_xlim(0, end)
+    fig.savefig(figure, dpi=90)
+
+
+# %%
+def main(figure: Path, num_tasks: int, epochs: int) -> None:
+    """Run the example."""
+    data = weather(num_tasks, epochs)
+    module, report = learn(data, "replay")
+    show("replay", report)
+    show("no protection", learn(data, "none")[1])
+    draw(module, data, figure)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--figure", type=Path, default=Path("weather.png"), help="where to draw the picture")
+    parser.add_argument("--tasks", type=int, default=4, help="number of tasks")
+    parser.add_argument("--epochs", type=int, default=150, help="epochs for each task")
+    arguments = parser.parse_args()
+    main(arguments.figure, arguments.tasks, arguments.epochs)

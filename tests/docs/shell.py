@@ -1,0 +1,148 @@
+"""Shell commands on pages: taken apart, and tried by the programs that would read them, without running them."""
+
+import argparse
+import importlib.util
+import io
+import logging
+import re
+import shlex
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import chdir, redirect_stdout
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from gpvae.cli import main
+from tests.docs.pages import ROOT, Block
+
+SEPARATORS = (";", "&&", "||", "|")
+ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
+
+
+class Parsed(BaseException):
+    """Raised as soon as the words of a command have been understood."""
+
+
+def commands(block: Block) -> Iterator[list[str]]:
+    """The words of each command of a block, the first turn of loops."""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        lexer.commenters = "#"
+        values: dict[str, str] = {}
+        for words in _split(list(lexer)):
+            if words[0] == "for":
+                values[f"${words[1]}"] = words[3]
+                continue
+            words = words[1:] if words[0] == "do" else words
+            while words and ASSIGNMENT.fullmatch(words[0]):
+                words = words[1:]
+            if words != ["done"]:
+                yield [values.get(word, word) for word in words]
+
+
+def _split(tokens: list[str]) -> Iterator[list[str]]:
+    words: list[str] = []
+    for token in [*tokens, ";"]:
+        if token not in SEPARATORS:
+            words.append(token)
+        elif words:
+            yield words
+            words = []
+
+
+def check(words: list[str], folder: Path) -> None:
+    """Have a command read by what it is for; fail where nothing here can.
+
+    Args:
+        words: The command.
+        folder: The folder it would run in.
+    """
+    program, *rest = words
+    if program in ("python", ".venv/bin/python") and rest[:1] == ["-m"]:
+        program, *rest = rest[1:]
+    program = program.removeprefix(".venv/bin/")
+    checks: dict[str, Callable[[list[str], Path], None]] = {
+        "gpvae": check_gpvae,
+        "lightning": check_gpvae,
+        "make": _check_make,
+        "pytest": _check_pytest,
+        "tensorboard": _check_tensorboard,
+        ".": lambda rest, _: _expect(rest == [".venv/bin/activate"], rest),
+    }
+    if program.split(".")[0] == "benchmarks":
+        _expect(importlib.util.find_spec(program) is not None, words)
+    elif program in checks:
+        checks[program](rest, folder)
+    else:
+        pytest.fail(f"nothing here can try {shlex.join(words)!r}: write <!-- not run: why --> above its block")
+
+
+def run(words: list[str], folder: Path) -> None:
+    """Run a command to its end; of `gpvae fit` all but its figures, which take most of its time."""
+    if words[0] != "gpvae":
+        subprocess.run(
+            shlex.join(words).replace("'", ""), cwd=folder, shell=True, check=True, stdout=subprocess.DEVNULL
+        )
+        return
+    quick = ["--figures.enabled=false"] if words[1] == "fit" else []
+    with pytest.MonkeyPatch.context() as patch:
+        _gpvae([*words[1:], *quick], folder, patch)
+
+
+def check_gpvae(words: list[str], folder: Path) -> None:
+    """The real parsers read the command, and stop there."""
+    if words == ["--version"]:
+        return
+    others = words[0] in ("summary", "report", "configs")
+    if not others and not any(word == "--help" or word.endswith(".help") for word in words):
+        words = [*words, "--print_config"]
+    with pytest.MonkeyPatch.context() as patch:
+        parse = argparse.ArgumentParser.parse_args
+
+        def and_stop(self: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> NoReturn:
+            raise Parsed(parse(self, *args, **kwargs))
+
+        if others:
+            patch.setattr(argparse.ArgumentParser, "parse_args", and_stop)
+        with pytest.raises((SystemExit, Parsed)) as end:
+            _gpvae(words, folder, patch)
+    if isinstance(end.value, SystemExit):
+        assert end.value.code in (0, None), f"gpvae {shlex.join(words)}: {end.value.code}"
+
+
+def _gpvae(words: list[str], folder: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(sys, "argv", ["gpvae", *words])
+    patch.setattr(warnings, "formatwarning", warnings.formatwarning)  # what the program changes is put back
+    speaker = logging.getLogger("lightning.pytorch.utilities.rank_zero")
+    patch.setattr(speaker, "filters", list(speaker.filters))
+    for variable in ("PL_GLOBAL_SEED", "PL_SEED_WORKERS"):
+        patch.setenv(variable, "")
+        patch.delenv(variable)
+    with chdir(folder), redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        main()
+
+
+def _check_make(words: list[str], folder: Path) -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    wanted = [word for word in words if not ASSIGNMENT.fullmatch(word)]
+    _expect(bool(wanted) and set(wanted) <= set(targets), ["make", *words])
+
+
+def _check_pytest(words: list[str], folder: Path) -> None:
+    paths = [word for word in words if word.startswith("tests")]
+    _expect(bool(paths) and all((ROOT / path).exists() for path in paths), ["pytest", *words])
+
+
+def _check_tensorboard(words: list[str], folder: Path) -> None:
+    _expect(len(words) == 2 and words[0] == "--logdir", ["tensorboard", *words])
+    _expect(importlib.util.find_spec("tensorboard") is not None, words)
+
+
+def _expect(right: bool, words: list[str]) -> None:
+    assert right, f"{shlex.join(words)!r} would not work"

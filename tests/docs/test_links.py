@@ -1,0 +1,54 @@
+"""What pages name exists."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT, blocks, name
+
+LINK = re.compile(r"\]\((?P<target>[^)\s#]*)(?:#(?P<anchor>[^)\s]*))?\)")
+HEADING = re.compile(r"^#+ (?P<title>.+)$", flags=re.MULTILINE)
+#: Files of the repository that are named in the text, such as `tests/vae/test_bound.py`.
+FILE = re.compile(r"`((?:gpvae|tests|benchmarks|datamodules|callbacks|examples|configs)/[\w./]+)`")
+BENCHMARK = re.compile(r"python -m (benchmarks(?:\.\w+)?)")
+TEST = re.compile(r"`(test_[a-z0-9]+_[a-z0-9]+_[a-z0-9_]+)`")
+
+
+def prose(page: Path) -> str:
+    """A page without its blocks."""
+    text = page.read_text(encoding="utf-8")
+    return re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """Where links into a page may lead."""
+    titles = [re.sub(r"[`*$\\]", "", found["title"]) for found in HEADING.finditer(prose(page))]
+    return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip()) for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.finditer(prose(page)):
+        if "://" in link["target"]:
+            continue
+        target = page.parent / link["target"] if link["target"] else page
+        assert target.is_file(), f"{name(page)} links to {link['target']}"
+        if link["anchor"] and target.suffix == ".md":
+            assert link["anchor"] in anchors(target), f"{name(page)} links to {link['target']}#{link['anchor']}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_files_and_tests_that_are_named_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    files = [*FILE.findall(prose(page)), *re.findall(r"configs/\w+\.yaml", text)]
+    new = [block.file_name for block in blocks(page) if block.file_name]
+    for file in files:
+        assert (ROOT / file).exists() or Path(file).name in new, f"{name(page)} names {file}"
+    for benchmark in BENCHMARK.findall(text):
+        assert find_spec(benchmark) is not None, f"{name(page)} names {benchmark}"
+    tests = set(TEST.findall(prose(page)))
+    if tests:
+        defined = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+        assert all(f"def {test}(" in defined for test in tests), f"{name(page)} names tests that are gone"

@@ -1,0 +1,100 @@
+"""The site builds without a warning, and needs no network to be read."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        any(find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings_handlers", "ziamath")),
+        reason="what the documentation is built with is not installed: make docs",
+    ),
+]
+CHROMIUM = shutil.which("chromium")
+QUIET = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+]
+#: What a browser fetches by itself.
+FETCHED = re.compile(
+    r"<(?:script|img|iframe|source)[^>]*\ssrc=\"(?P<source>[^\"]+)\"|<link[^>]*\shref=\"(?P<link>[^\"]+)\""
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(folder),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_what_it_is_built_with_has_the_version_it_is_tested_with() -> None:
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["docs"]
+    pinned = (ROOT / "constraints.txt").read_text().splitlines()
+    names = [re.split(r"[\[><=]", requirement)[0] for requirement in wanted]
+    assert all(any(line.startswith(f"{name}==") for line in pinned) for name in names)
+
+
+def test_every_page_is_there(site: Path) -> None:
+    docs = ROOT / "docs"
+    for page in PAGES:
+        if page.is_relative_to(docs):
+            assert (site / page.relative_to(docs).with_suffix(".html")).is_file()
+    assert "Gaussian processes that learn from a stream" in (site / "index.html").read_text()
+
+
+def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        for found in FETCHED.finditer(page.read_text()):
+            address = found["source"] or found["link"]
+            assert "//" not in address or 'rel="canonical"' in found[0], f"{page.name} fetches {address}"
+    styles = "".join(style.read_text() for style in site.rglob("*.css"))
+    assert not re.search(r"url\([\"']?(?:https?:)?//", styles)
+    assert "@import" not in styles
+
+
+def test_formulas_are_drawn(site: Path) -> None:
+    text = (site / "concepts" / "sites.html").read_text()
+    assert text.count("<math") > 20
+    assert "arithmatex" not in text
+    for page in (site / "concepts").glob("*.html"):
+        assert not re.search(r"\\(?:frac|sum|top|tilde|mathcal)", page.read_text())
+    assert (site / "STIXTwoMath-Regular.ttf").stat().st_size > 100_000
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
+def test_pages_can_be_searched_from_the_disk(site: Path, tmp_path: Path) -> None:
+    page = f"{(site / 'concepts' / 'sites.html').as_uri()}?q=forgetting"
+    command = [str(CHROMIUM), *QUIET, f"--user-data-dir={tmp_path}", "--virtual-time-budget=15000", "--dump-dom", page]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=200, check=True).stdout
+    assert re.search(r"[1-9]\d* matching documents", shown)
+
+
+@pytest.mark.parametrize(
+    "name", ["gpvae.OnlineGP", "gpvae.inducing.LegS", "gpvae.metrics.NLPD", "callbacks.TaskReport"]
+)
+def test_classes_are_documented(site: Path, name: str) -> None:
+    pages = [page.read_text() for page in (site / "api").glob("*.html")]
+    assert sum(f'id="{name}"' in page for page in pages) == 1
