@@ -78,9 +78,10 @@ def trial(
     process = start(folder)
     wait_for(folder / LAST, process)
     time.sleep(seconds)
-    counts["killed"] += process.poll() is None
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    if process.poll() is None:  # a fast one may be over
+        counts["killed"] += 1
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
     try:
         torch.load(folder / LAST, weights_only=True)
     except Exception as error:  # whatever it is, it must not happen
