@@ -74,7 +74,8 @@ def main() -> None:
         ],
     )
     console.print("+: what each part adds to those before it; difference: of predictive means and deviations")
-    save("lightning_overhead", {"rows": rows}, args.output)
+    headline = {f"{r['name']}: training / library": r["ratio"] for r in rows}
+    save("lightning_overhead", {"rows": rows}, args.output, headline)
 
 
 def measure(case: Case, repeats: int, parts: tuple[str, ...] = PARTS) -> dict[str, Any]:

@@ -9,11 +9,9 @@ are does not matter to the cost.
 
 import copy
 import math
-import resource
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,6 +20,7 @@ from gpytorch.likelihoods import GaussianLikelihood
 from rich.progress import track
 from torch import Tensor
 
+from benchmarks.memory import anonymous_bytes
 from benchmarks.report import console, parser, save, table
 from benchmarks.streams import expected_warnings
 from benchmarks.timing import Timing, ratio
@@ -75,7 +74,8 @@ def main() -> None:
         ],
     )
     console.print(f"seconds: median CPU time of {ROUNDS} updates, early and late ones by turns; state: its tensors")
-    save("long_stream", {"num_tasks": num_tasks, "rows": rows}, args.output)
+    headline = {f"{r['name']}: late / early": r["ratio_seconds"] for r in rows}
+    save("long_stream", {"num_tasks": num_tasks, "rows": rows}, args.output, headline)
 
 
 def cases() -> list[Case]:
@@ -119,9 +119,9 @@ def measure(case: Case, num_tasks: int) -> dict[str, Any]:
     with expected_warnings():
         for i, batch in enumerate(track(batches[:-ROUNDS], description=case.name, transient=True)):
             if i == EARLY:
-                early, rss = copy.deepcopy(late), resident_bytes()
+                early, rss = copy.deepcopy(late), anonymous_bytes()
             late.update(*batch)
-        growth = resident_bytes() - rss
+        growth = anonymous_bytes() - rss
         timings = Timing(), Timing()
         for first, last in zip(batches[EARLY:], batches[-ROUNDS:], strict=False):
             timings[0].time(partial(early.update, *first))
@@ -139,11 +139,6 @@ def measure(case: Case, num_tasks: int) -> dict[str, Any]:
 
 def state_bytes(model: OnlineGP) -> int:
     return sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
-
-
-def resident_bytes() -> int:
-    """Memory that the process holds now (Linux)."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 if __name__ == "__main__":

@@ -91,7 +91,12 @@ def main() -> None:
                     progress.advance(bar)
             rows += summarise(cell, results)
     show(rows)
-    save("nlpd", rows, args.output)
+    headline = {
+        f"{r['data']}, {r['setting']}: {r['method']}, NLPD": r["nlpd"]
+        for r in rows
+        if r["method"] in ("exact", "LegS", "CosS", "OVC", "path, qmc")
+    }
+    save("nlpd", rows, args.output, headline)
 
 
 def prepare(tasks: list[Task]) -> Prepared:

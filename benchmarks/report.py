@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -46,23 +47,32 @@ def _environment() -> dict[str, Any]:
     }
 
 
-def save(name: str, results: object, folder: Path) -> Path:
-    """Write results and environment as JSON, and say where."""
+def save(name: str, results: object, folder: Path, headline: Mapping[str, float] | None = None) -> Path:
+    """Write results and environment as JSON, and say where.
+
+    Args:
+        name: Of the file.
+        results: All that was measured.
+        folder: Where to write.
+        headline: The few figures to know it by, ratios as a rule, for the summary of several benchmarks.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if folder == RESULTS:
         (folder / ".gitignore").write_text("*\n")
     path, where = folder / f"{name}.json", environment()
-    path.write_text(json.dumps({"environment": where, "results": results}, indent=2) + "\n")
+    path.write_text(
+        json.dumps({"environment": where, "headline": dict(headline or {}), "results": results}, indent=2) + "\n"
+    )
     commit = where["commit"][:7] + (" with uncommitted changes" if where["uncommitted_changes"] else "")
     console.print(f"{where['cpu']}, {where['cores']} cores, commit {commit}; wrote {path}")
     return path
 
 
-def table(title: str, columns: list[str], rows: list[list[object]]) -> None:
-    """Print a table; the first column holds names, the others numbers or short texts."""
+def table(title: str, columns: list[str], rows: list[list[object]], names: int = 1) -> None:
+    """Print a table; the first columns, as many as `names`, hold names, the others numbers or short texts."""
     sheet = Table(title=title, title_justify="left")
     for i, column in enumerate(columns):
-        sheet.add_column(column, justify="left" if i == 0 else "right")
+        sheet.add_column(column, justify="left" if i < names else "right")
     for row in rows:
         sheet.add_row(*(text(value) for value in row))
     console.print(sheet)

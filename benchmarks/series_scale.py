@@ -8,8 +8,6 @@ of the process beyond that of one with the fewest series. Each case is a process
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -19,6 +17,8 @@ from pathlib import Path
 import torch
 from rich.progress import track
 
+from benchmarks.powers import exponent
+from benchmarks.processes import in_a_process
 from benchmarks.report import console, parser, save, table
 from benchmarks.vae_steps import stepper
 from gpvae.modules import SVGPVAE
@@ -43,7 +43,11 @@ def main() -> None:
         print(json.dumps(measure(int(args.only[0]), args.only[1], args)))
         return
     cases = [(way, number) for way in WAYS for number in args.series]
-    found = {case: in_a_process(*case, args) for case in track(cases, "Measuring", console=console)}
+    words = ["--num-inducing", args.num_inducing, "--steps", args.steps]
+    found = {
+        (way, number): in_a_process("series_scale", *words, "--only", number, way)
+        for way, number in track(cases, "Measuring", console=console, transient=True)
+    }
     rows = []
     for (way, number), seen in found.items():
         least = found[way, args.series[0]]
@@ -63,7 +67,17 @@ def main() -> None:
         rows.append([number, way, *figures])
     title = f"A task of {HOURS} hours, {VARIABLES} variables, L = {LATENT_DIM}, M = {args.num_inducing}, one thread"
     table(title, COLUMNS, rows)
-    save("series_scale", [dict(zip(COLUMNS, row, strict=True)) for row in rows], args.output)
+    headline = {
+        f"{way}: power of {name} in series": exponent(args.series, [found[way, number][key] for number in args.series])
+        for way in WAYS
+        for name, key in {"the time to begin": "begin", "the time to end": "end", "rows": "rows"}.items()
+    }
+    headline |= {f"{way}: time of a step, most series / fewest": _step(found, way, args.series) for way in WAYS}
+    save("series_scale", [dict(zip(COLUMNS, row, strict=True)) for row in rows], args.output, headline)
+
+
+def _step(found: dict[tuple[str, int], dict[str, float]], way: str, series: list[int]) -> float:
+    return found[way, max(series)]["step"] / found[way, min(series)]["step"]
 
 
 def model(series: int, way: str, touched: int, size: int) -> dict[str, float]:
@@ -83,16 +97,6 @@ def model(series: int, way: str, touched: int, size: int) -> dict[str, float]:
     rows = sites(size) + sites(touched) + replay
     data = 5.0 * series * HOURS * VARIABLES
     return {"rows": rows, "memory": data + (0.0 if way == "files" else rows + sites(size))}
-
-
-def in_a_process(way: str, series: int, args: argparse.Namespace) -> dict[str, float]:
-    words = ["--num-inducing", str(args.num_inducing), "--steps", str(args.steps), "--only", str(series), way]
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.series_scale", *words], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise SystemExit(f"{series} series, {way}: {done.stderr.strip()}")
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def measure(series: int, way: str, args: argparse.Namespace) -> dict[str, float]:

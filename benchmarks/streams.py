@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import torch
 from gpytorch.kernels import Kernel, RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.utils.warnings import GPInputWarning, NumericalWarning
 from torch import Tensor
 from torch.distributions import Normal
 
@@ -80,8 +81,11 @@ def exact_nlpd(fitted: Fitted, tasks: Sequence[Task]) -> float:
 
 @contextmanager
 def expected_warnings() -> Iterator[None]:
-    """Benchmarks use too few variables on purpose, and tasks that are small: no need to be told."""
+    """Benchmarks use too few variables on purpose, and tasks that are small: no need to be told.
+
+    Nor what gpytorch says of inducing points that are close to each other, and of predictions where the data are.
+    """
     with warnings.catch_warnings():
-        for kind in (ResolutionWarning, JitterWarning, HyperparameterWarning):
+        for kind in (ResolutionWarning, JitterWarning, HyperparameterWarning, NumericalWarning, GPInputWarning):
             warnings.simplefilter("ignore", kind)
         yield

@@ -25,6 +25,10 @@ class Timing:
     def median(self) -> float:
         return statistics.median(self.seconds)
 
+    @property
+    def wall_median(self) -> float:
+        return statistics.median(self.wall_seconds)
+
     def as_dict(self) -> dict[str, object]:
         return {"median_seconds": self.median, "seconds": self.seconds, "wall_seconds": self.wall_seconds}
 

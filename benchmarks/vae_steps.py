@@ -39,7 +39,8 @@ def main() -> None:
         f"{EVERY_STEP} / condensed",
     ]
     table("CPU seconds of a training step, 8 series, 149 hours, 20 latent dimensions", columns, rows)
-    save("vae_steps", [dict(zip(columns, row, strict=True)) for row in rows], args.output)
+    headline = {f"{EVERY_STEP} / condensed, M = {row[0]}, task {row[1]}": row[-1] for row in rows}
+    save("vae_steps", [dict(zip(columns, row, strict=True)) for row in rows], args.output, headline)
 
 
 def measure(num_inducing: int, args: argparse.Namespace) -> list[list[object]]:

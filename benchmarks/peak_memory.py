@@ -1,0 +1,70 @@
+"""The most memory that a stream takes: ten tasks and one prediction, for this package and for gpytorch.
+
+Each contender is a process of its own. What is counted is the greatest resident memory of the process while it learns,
+beyond what it had when the data were there and a stream of two small tasks had been learnt: modules loaded, caches
+filled. Measured by the kernel, so torch's own allocations count; in steps of the allocator, a few hundred kilobytes.
+"""
+
+import argparse
+import json
+
+import torch
+from rich.progress import track
+
+from benchmarks.contenders import EXACT, GROWING, OURS, RECURRENCE, contenders, given_kernel, wave
+from benchmarks.memory import Peak
+from benchmarks.processes import in_a_process
+from benchmarks.report import console, parser, save, table
+from benchmarks.streams import expected_warnings
+
+NUM_TASKS = 10
+EXTENT = 20.0
+
+
+def main() -> None:
+    options = parser(__doc__)
+    options.add_argument("--points", type=int, default=300, help="points a task")
+    options.add_argument("--num-inducing", type=int, default=50)
+    options.add_argument("--only", help=argparse.SUPPRESS)
+    args = options.parse_args()
+    if args.quick:
+        args.points = 50
+    if args.only:
+        print(json.dumps(measure(args.only, args.points, args.num_inducing)))
+        return
+    words = ["--points", args.points, "--num-inducing", args.num_inducing]
+    names = [*OURS[:2], EXACT] if args.quick else list(contenders())
+    cases = track(names, "Measuring", console=console, transient=True)
+    peaks = {name: in_a_process("peak_memory", *words, "--only", name)["bytes"] for name in cases}
+    times = {name: {ours: peak / peaks[ours] for ours in OURS if ours in peaks} for name, peak in peaks.items()}
+    table(
+        f"Greatest memory of ten tasks of {args.points} points and a prediction, M = {args.num_inducing}",
+        ["", "MB", *(f"times {name}" for name in OURS if name in peaks)],
+        [[name, peak / 1e6, *times[name].values()] for name, peak in peaks.items()],
+    )
+    headline = {f"{name} / CosS": times[name]["CosS"] for name in (RECURRENCE, GROWING, EXACT) if name in peaks}
+    save(
+        "peak_memory", {"points": args.points, "num_inducing": args.num_inducing, "bytes": peaks}, args.output, headline
+    )
+
+
+def measure(name: str, points: int, num_inducing: int) -> dict[str, int]:
+    """The peak of one contender in this process."""
+    torch.set_num_threads(1)
+    make = contenders(dt=EXTENT / 1000, steps=20)[name]
+    batches = list(wave(NUM_TASKS, points, EXTENT))
+    with expected_warnings():
+        small = make(10, given_kernel())
+        for x, y in wave(2, 20, EXTENT / 5):
+            small.update(x, y)
+            small.predict(x)
+        with Peak() as peak:
+            model = make(num_inducing, given_kernel())
+            for batch in batches:
+                model.update(*batch)
+            model.predict(batches[0][0])
+    return {"bytes": peak.bytes}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""The rivals do what they are said to do: a benchmark against a straw man says nothing."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from benchmarks.contenders import EXACT, GROWING, OURS, REFIT, WARM, Contender, contenders, given_kernel, wave
+from benchmarks.gpytorch_vae import PlainGPVAE
+from benchmarks.memory import Peak, live_tensors
+from benchmarks.powers import exponent
+from benchmarks.streams import expected_warnings
+
+TASKS = list(wave(2, 30, 6.0))
+X = torch.cat([x for x, _ in TASKS])
+
+
+def learnt(name: str) -> Contender:
+    torch.manual_seed(0)
+    model = contenders(steps=80)[name](15, given_kernel())
+    with expected_warnings():
+        for task in TASKS:
+            model.update(*task)
+    return model
+
+
+def error(name: str, exact: Tensor) -> float:
+    """Of the predicted mean over the first task, where the exact GP has seen everything."""
+    with expected_warnings():
+        return float((learnt(name).predict(X[:30]).mean - exact).abs().max())
+
+
+@pytest.mark.slow
+def test_refits_agree_with_the_exact_gp_and_the_one_on_the_last_task_forgets() -> None:
+    with expected_warnings():
+        exact = learnt(EXACT).predict(X[:30]).mean
+    assert error(OURS[1], exact) < 0.05
+    assert error(GROWING, exact) < 0.05
+    assert error(REFIT, exact) < 0.2
+    assert error(WARM, exact) > 0.2
+
+
+def test_the_plain_gpvae_learns() -> None:
+    torch.manual_seed(0)
+    times, y = torch.arange(12, dtype=torch.float64), torch.randn(2, 12, 3)
+    mask = torch.ones_like(y, dtype=torch.bool)
+    for encoder in (False, True):
+        model = PlainGPVAE(times, 2, 3, num_inducing=6, latent_dim=2, hidden_dim=8, encoder=encoder)
+        optimiser, bounds = model.optimiser(), []
+        for _ in range(30):
+            optimiser.zero_grad()
+            (-model.bound(times, y, mask)).backward()
+            optimiser.step()
+            bounds.append(float(model.bound(times, y, mask).detach()))
+        assert sum(bounds[-5:]) > sum(bounds[:5])
+        assert all(p.grad is not None for p in model.parameters())
+
+
+def test_powers() -> None:
+    assert abs(exponent([1, 10, 100], [2, 2e3, 2e6]) - 3) < 1e-12
+
+
+def test_the_peak_sees_what_torch_allocates_and_frees() -> None:
+    with Peak() as peak:
+        torch.ones(10_000_000).sum()
+    assert 35e6 < peak.bytes < 60e6
+    count, numbers = live_tensors()
+    more = torch.zeros(1000)
+    assert live_tensors() == (count + 1, numbers + len(more))

@@ -1,0 +1,36 @@
+"""Benchmarks run from end to end with `--quick`, the ones that take seconds and not minutes."""
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import torch
+
+#: With the data that each needs.
+CHEAP = {
+    "features": None,
+    "path_memory": "powerplant.txt",
+    "solar_stream": "solar.mat",
+    "vae_line_up": None,
+    "vae_steps": None,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHEAP)
+def test_quick_run(
+    name: str, real_data: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if (file := CHEAP[name]) is not None:
+        real_data(file)
+    monkeypatch.setattr("sys.argv", [name, "--quick", "--output", str(tmp_path)])
+    threads = torch.get_num_threads()
+    try:
+        import_module(f"benchmarks.{name}").main()
+    finally:
+        torch.set_num_threads(threads)
+    headline = json.loads((tmp_path / f"{name}.json").read_text())["headline"]
+    assert headline
+    assert all(isinstance(value, float) for value in headline.values())
