@@ -1,0 +1,1 @@
+"""All experiments of the paper, on its data: `make reproduce`, or `python -m benchmarks.reproduce`."""

@@ -1,0 +1,146 @@
+"""Draw figures of the paper from the runs there are: `python -m benchmarks.reproduce.figures --folder FOLDER`."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from benchmarks.report import console
+from benchmarks.reproduce.curves import Curve, Ends, curve, ends
+
+#: Names in legends and their colours, which people who see colours differently tell apart.
+METHODS = {
+    "ohsgpr": ("OHSGPR", "#0072B2"),
+    "coss": ("CosS (ours)", "#009E73"),
+    "ovc": ("OVC", "#D55E00"),
+    "ovff": ("OVFF", "#CC79A7"),
+    "osgpr": ("OSGPR", "#E69F00"),
+    "recurrence": ("OHSGPR, recurrence", "#56B4E9"),
+}
+SERIES = {"solar": (50, 150), "audio": (100, 200)}
+COVID = {
+    "covid_ohsvgp_natural": ("OHSVGP", "#0072B2"),
+    "covid_coss_natural": ("CosS (ours)", "#009E73"),
+    "covid_ovc_natural": ("OVC", "#D55E00"),
+    "covid_osvgp": ("OSVGP", "#E69F00"),
+}
+MEASURES = {
+    "legs": ("LegS", "#0072B2"),
+    "coss": ("CosS (ours)", "#009E73"),
+    "legt": ("LegT", "#D55E00"),
+    "lagt": ("LagT", "#CC79A7"),
+    "fout": ("FouT", "#E69F00"),
+}
+#: Beyond this, in nats, a curve leaves the picture.
+TALLEST = {"solar": 2.0, "audio": 6.0}
+#: The interval of fewer runs is as wide as the picture.
+FEWEST = 5
+DPI = 90
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command line.
+
+    Args:
+        argv: Arguments; those of the process if not given.
+    """
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=Path("runs/reproduce"), help="where the runs are")
+    parser.add_argument("--output", type=Path, default=Path("docs/figures"), help="where the figures go")
+    arguments = parser.parse_args(argv)
+    mpl.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    drawn = {
+        "series.png": series(arguments.folder / "runs"),
+        "covid.png": covid(arguments.folder / "runs"),
+        "measures.png": measures(arguments.folder / "runs"),
+    }
+    for name, figure in drawn.items():
+        if figure is not None:
+            figure.savefig(arguments.output / name, dpi=DPI)
+            console.print(f"wrote {arguments.output / name}", highlight=False)
+
+
+def series(runs: Path) -> Figure | None:
+    """NLPD over the tasks seen, as in figure 2."""
+    panels = [(data, size) for data, sizes in SERIES.items() for size in sizes]
+    figure = Figure(figsize=(10, 2.8), layout="constrained")
+    any_lines = False
+    for ax, (data, size) in zip(figure.subplots(1, len(panels)), panels, strict=True):
+        found = {method: curve(runs / f"{data}_{method}_M{size}", "nlpd") for method in METHODS}
+        any_lines |= _lines(ax, found, METHODS)
+        ax.set(title=f"{data.capitalize()}, M = {size}", xlabel="tasks seen", xticks=range(2, 11, 2))
+        if lines := [line.mean for line in found.values() if line is not None]:  # bands may be wider than the picture
+            low, high = min(map(np.min, lines)), min(max(map(np.max, lines)), TALLEST[data])
+            ax.set_ylim(low - 0.1 * (high - low), high)
+    figure.axes[0].set_ylabel("NLPD over tasks seen")
+    _legend(figure)
+    return figure if any_lines else None
+
+
+def measures(runs: Path) -> Figure | None:
+    """NLPD of the first task after each task, for the measures of appendix F.4."""
+    figure = Figure(figsize=(4.2, 2.8), layout="constrained")
+    ax = figure.subplots()
+    found = {name: curve(runs / f"toy_{name}", "nlpd", task=1) for name in MEASURES}
+    any_lines = _lines(ax, found, MEASURES)
+    ax.set(xlabel="tasks learnt", ylabel="NLPD of task 1", xticks=[1, 2, 3])
+    _legend(figure)
+    return figure if any_lines else None
+
+
+def covid(runs: Path) -> Figure | None:
+    """NLPD of each task when just learnt (hollow) and at the end (filled), as in figure 4, with the renewal model."""
+    figure = Figure(figsize=(8, 2.8), layout="constrained")
+    any_dots = False
+    for ax, size in zip(figure.subplots(1, 2, sharey=True), (15, 30), strict=True):
+        found = {name: ends(runs / f"{name}_M{size}", "nlpd") for name in COVID}
+        for offset, (name, (label, colour)) in zip(np.linspace(-0.24, 0.24, len(COVID)), COVID.items(), strict=True):
+            any_dots |= _dots(ax, found[name], offset, label, colour)
+        if (renewal := ends(runs / "covid_renewal", "nlpd")) is not None:
+            places = np.arange(1, len(renewal.last) + 1)
+            ax.plot(places, renewal.last, "_", color="black", ms=28, label="AR(2) renewal, all at once")
+        ax.set(title=f"M = {size}", xlabel="task", xticks=range(1, 6))
+    figure.axes[0].set_ylabel("NLPD of a task")
+    _legend(figure)
+    return figure if any_dots else None
+
+
+def _lines(ax: Axes, found: Mapping[str, Curve | None], styles: Mapping[str, tuple[str, str]]) -> bool:
+    for name, line in found.items():
+        if line is None:
+            continue
+        label, colour = styles[name]
+        tasks = np.arange(1, len(line.mean) + 1)
+        ax.plot(tasks, line.mean, color=colour, label=label, lw=1.6, marker="o", ms=2.5)
+        if line.runs >= FEWEST:
+            ax.fill_between(tasks, line.low, line.high, color=colour, alpha=0.15, lw=0)
+    return any(line is not None for line in found.values())
+
+
+def _dots(ax: Axes, found: Ends | None, offset: float, label: str, colour: str) -> bool:
+    if found is None:
+        return False
+    places = np.arange(1, len(found.last) + 1) + offset
+    ax.vlines(places, found.first, found.last, color=colour, lw=1)
+    ax.plot(places, found.first, "o", color=colour, mfc="white", ms=5)
+    ax.plot(places, found.last, "o", color=colour, ms=5, label=label)
+    return True
+
+
+def _legend(figure: Figure) -> None:
+    """One legend for all panels, outside of them."""
+    known = {}
+    for ax in figure.axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            known.setdefault(label, handle)
+    if known:
+        figure.legend(known.values(), known.keys(), loc="outside right upper", frameon=False)
+
+
+if __name__ == "__main__":
+    main()

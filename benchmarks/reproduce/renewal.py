@@ -1,0 +1,133 @@
+"""The AR(2) renewal model of deaths in an epidemic, which the paper has for a sanity check (appendix D.1).
+
+A reproduction number that changes from week to week drives infections, and these, with a delay, deaths:
+
+    R_d = 3.3 · 2 σ(-f_w),    f_w ~ N(ρ₁ f_{w-1} + ρ₂ f_{w-2}, s²),
+    μ_d = IFR Σ_{τ<d} m_τ π(d - τ),    y_d ~ NegativeBinomial(mean μ_d, variance μ_d + μ_d² / φ)
+
+with the infections m of `infections.py`. Delays and serial interval are those of Flaxman et al. (2020), the priors of
+ρ those of Unwin et al. (2020); what the paper leaves open is said where it stands.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.distributions import NegativeBinomial
+
+from benchmarks.reproduce.infections import Infections, gamma_by_day
+
+#: Inhabitants of Santa Catarina in 2020, by the estimate of IBGE.
+POPULATION = 7_252_502.0
+#: Days before the first of the data with which the epidemic begins (not in the paper; Flaxman et al.: 30 before the
+#: tenth death). Whole weeks.
+BEFORE = 42
+WEEK = 7
+LARGEST_R = 2 * 3.3
+#: Deaths per infection (not in the paper), ten per cent either way. Deaths alone set the scale of infections by it.
+FATALITY = 0.008
+#: Logarithms stay within ± this, so that where a sampler goes astray numbers stay finite.
+FAR = 12.0
+SERIAL_DAYS, DELAY_DAYS = 40, 80
+
+
+def delay(num_days: int = DELAY_DAYS) -> Tensor:
+    """π, from infection to death: 5.1 days to the onset of symptoms, 17.8 from there, both of gamma distributions."""
+    onset, death = gamma_by_day(5.1, 0.86, num_days), gamma_by_day(17.8, 0.45, num_days)
+    return torch.from_numpy(np.convolve(onset, death)[: num_days - 1].copy())
+
+
+class Quantities(NamedTuple):
+    """What is to be found out: ρ `[2]`, s, infections of a seeded day, factor of the IFR, 1 / √φ and f `[W]`."""
+
+    rho: Tensor
+    scale: Tensor
+    seed: Tensor
+    fatality: Tensor
+    spread: Tensor
+    effects: Tensor
+
+
+@dataclass
+class Renewal:
+    """The model of a number of days.
+
+    Args:
+        num_days: How many days there are data for, from the first.
+    """
+
+    num_days: int
+    serial: Tensor = field(init=False)
+    delays: Tensor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.serial = torch.from_numpy(gamma_by_day(6.5, 0.62, SERIAL_DAYS))
+        days = BEFORE + self.num_days
+        #: Row d has π(d - τ) in column τ; the convolution of two delays of a day or more takes two days or more.
+        self.delays = torch.zeros(days, days, dtype=torch.float64)
+        for lag, share in enumerate(delay(), start=2):
+            if lag < days:
+                self.delays += torch.diag(torch.full((days - lag,), float(share), dtype=torch.float64), -lag)
+
+    @property
+    def num_weeks(self) -> int:
+        """Weeks, the last of which may be cut off."""
+        return -(-(BEFORE + self.num_days) // WEEK)
+
+    def reproduction(self, effects: Tensor) -> Tensor:
+        """R of each day `[D]` from f of each week `[W]`."""
+        return (LARGEST_R * torch.sigmoid(-effects)).repeat_interleave(WEEK)[: BEFORE + self.num_days]
+
+    def expected_deaths(self, at: "Quantities") -> Tensor:
+        """μ of each day of the data `[num_days]`."""
+        r = self.reproduction(at.effects)
+        infections = Infections.apply(r, at.seed, self.serial, POPULATION)
+        return (FATALITY * at.fatality * (self.delays @ infections))[BEFORE:]
+
+    def cut(self, x: Tensor) -> "Quantities":
+        """The quantities of the model at a point of unconstrained space `[P]`."""
+        rho, scale, seed, fatality, spread, effects = x.split([2, 1, 1, 1, 1, self.num_weeks])
+        positive = [part[0].clamp(-FAR, FAR).exp() for part in (scale, seed, fatality, spread)]
+        return Quantities(rho.sigmoid(), *positive, effects)
+
+    @property
+    def start(self) -> Tensor:
+        """A point to look for the mode from: an epidemic at R = 3.3 that slows down to about 1."""
+        known = torch.tensor([0.8, 0.1]).logit().double(), torch.tensor([0.4, 10.0, 1.0, 0.3]).log().double()
+        effects = torch.full((self.num_weeks,), 1.7, dtype=torch.float64)
+        effects[:8] = 0.0
+        return torch.cat([*known, effects])
+
+    def log_density(self, x: Tensor, days: Tensor, deaths: Tensor) -> Tensor:
+        """log p(deaths, x), up to a constant, at a point of unconstrained space.
+
+        Scale s ~ half N(0, 0.5²) and spread 1 / √φ ~ half N(0, 1), infections of a seeded day ~ LogNormal(3, 1.5),
+        the factor of the IFR ~ LogNormal(0, 0.1), ρ₁ ~ N(0.8, 0.05²) and ρ₂ ~ N(0.1, 0.05²) within [0, 1].
+
+        Args:
+            x: The point `[P]`.
+            days: Days that were observed, from 0 `[N]`.
+            deaths: Deaths on them `[N]`.
+        """
+        at = self.cut(x)
+        middle = torch.tensor([0.8, 0.1], dtype=x.dtype)
+        prior = -0.5 * ((at.rho - middle) / 0.05).square().sum() + (at.rho * (1 - at.rho)).log().sum()
+        prior = prior - 0.5 * (at.scale / 0.5).square() + x[2] - 0.5 * ((x[3] - 3.0) / 1.5).square()
+        prior = prior - 0.5 * (x[4] / 0.1).square() - 0.5 * at.spread.square() + x[5]
+        last, before = (torch.nn.functional.pad(at.effects[:-lag], (lag, 0)) for lag in (1, 2))
+        steps = at.effects - at.rho[0] * last - at.rho[1] * before
+        prior = prior - 0.5 * (steps / at.scale).square().sum() - len(steps) * at.scale.log()
+        return prior + counts(self.expected_deaths(at)[days], at.spread).log_prob(deaths).sum()
+
+
+def counts(mean: Tensor, spread: Tensor) -> NegativeBinomial:
+    """Counts of a mean and, with 1 / φ = spread², the variance mean + mean² / φ.
+
+    Args:
+        mean: Means.
+        spread: 1 / √φ.
+    """
+    total = spread.clamp_min(1e-3) ** -2
+    return NegativeBinomial(total, logits=mean.clamp_min(1e-9).log() - total.log(), validate_args=False)

@@ -1,0 +1,54 @@
+"""Figures are drawn from the runs there are, and only from finished ones."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.reproduce.curves import curve, ends
+from benchmarks.reproduce.figures import main
+from gpvae.metrics import TaskTable
+from gpvae.metrics.task_table import FILE_NAME
+
+
+def make(folder: Path, name: str, seed: int, num_tasks: int = 3, learnt: int = 3, shift: float = 0.0) -> None:
+    """A run whose NLPD of task j after task i is i + 10 j, and the mean of these over all seen."""
+    table = TaskTable()
+    for after in range(1, learnt + 1):
+        for task in range(1, after + 1):
+            table.set(after, task, "nlpd", after + 10 * task + shift)
+        table.set_seen(after, "nlpd", float(after) + shift)
+    run = folder / "runs" / name / f"seed_{seed}"
+    run.mkdir(parents=True)
+    table.write(run / FILE_NAME)
+    config = f"model: {{class_path: A}}\ndata:\n  class_path: B\n  init_args: {{num_tasks: {num_tasks}}}\n"
+    (run / "config.yaml").write_text(config)
+
+
+def test_curves_are_means_over_finished_runs(tmp_path: Path) -> None:
+    make(tmp_path, "toy_legs", 1)
+    make(tmp_path, "toy_legs", 2, shift=2.0)
+    make(tmp_path, "toy_legs", 3, learnt=2, shift=100.0)
+    folder = tmp_path / "runs" / "toy_legs"
+    seen, first = curve(folder, "nlpd"), curve(folder, "nlpd", task=1)
+    assert seen is not None
+    assert first is not None
+    assert seen.runs == 2
+    np.testing.assert_allclose(seen.mean, [2, 3, 4])
+    np.testing.assert_allclose(first.mean, [12, 13, 14])
+    both = ends(folder, "nlpd")
+    assert both is not None
+    np.testing.assert_allclose(both.first, [12, 23, 34])
+    np.testing.assert_allclose(both.last, [14, 24, 34])
+    assert curve(tmp_path / "runs" / "nothing", "nlpd") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "num_tasks", "drawn"),
+    [("toy_legs", 3, "measures.png"), ("solar_ovc_M50", 10, "series.png"), ("covid_osvgp_M15", 5, "covid.png")],
+)
+def test_only_what_there_are_runs_of_is_drawn(name: str, num_tasks: int, drawn: str, tmp_path: Path) -> None:
+    make(tmp_path, name, 1, num_tasks, num_tasks)
+    main(["--folder", str(tmp_path), "--output", str(tmp_path / "figures")])
+    assert [path.name for path in (tmp_path / "figures").iterdir()] == [drawn]
+    assert (tmp_path / "figures" / drawn).stat().st_size < 150_000
