@@ -1,7 +1,4 @@
 import csv
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -131,20 +128,6 @@ def test_the_numbers_of_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert ["after", "3", "2.00", "2.25", "0.33", "1.53"] in lines
     assert ["nlpd", "1.5278", "+0.6250", "-0.6250"] in lines
     assert ["accuracy", "0.8333", "+0.1250", "-0.1250"] in lines
-
-
-@pytest.mark.slow
-def test_two_processes_write_one_report(tmp_path: Path) -> None:
-    script = Path(__file__).with_name("ddp_report.py")
-    environment = os.environ | {"PYTHONPATH": str(script.parents[2]), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-W", "ignore", str(script), str(tmp_path)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("NLPD on each task") == 1
-    assert done.stdout.count("written by process 0") == done.stdout.count("written by process") == 3
-    learn(tmp_path / "alone", TaskReport(print_table=False))
-    together, alone = (folder / "run" / "task_metrics.csv" for folder in (tmp_path, tmp_path / "alone"))
-    assert together.read_text() == alone.read_text()
 
 
 def test_too_many_tasks_for_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,6 +40,7 @@ def test_two_processes_learn_resume_and_predict_as_one(tmp_path: Path) -> None:
     torchrun = [script("torchrun"), "--nproc_per_node", "2", script("lightning")]
     fit = run(two, "fit", "-c", "small.yaml", *TWO, program=torchrun)
     assert fit.returncode == 0, fit.stderr
+    assert fit.stdout.count("NLPD on each task") == 1
     expected = TaskTable.read(one / RUN / FILE_NAME).scores
     assert len(expected) == 3 * (6 + 3) * (1 + 17)
     continuous = {key: value for key, value in expected.items() if not key[2].startswith("coverage")}

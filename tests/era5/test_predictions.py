@@ -14,7 +14,7 @@ from callbacks.cf_file import grid_of
 from callbacks.netcdf import summarised, write_file
 from datamodules.era5 import ERA5, Coordinates
 from datamodules.era5.britain import LATITUDES, LONGITUDES
-from tests.cli.program import refused, run, run_here, write_config
+from tests.cli.program import refused, run_here, write_config
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what the program says of small tasks is checked elsewhere
 
@@ -254,18 +254,3 @@ def test_batches_are_small(trained: Trained) -> None:
 def test_steps_that_cannot_be(wrong: float) -> None:
     with pytest.raises(ValueError, match=r"predict_every is .*: it must be hours, such as 0.5"):
         ERA5(predict_every=wrong)
-
-
-@pytest.mark.slow
-def test_two_processes_write_one_file(trained: Trained) -> None:
-    alone = trained.predict("--data.predict_every", "0.5")
-    path = trained.folder / "runs" / "small" / "seed_3" / "predictions.nc"
-    path.unlink()
-    two = ["--trainer.devices", "2", "--trainer.strategy", "ddp", "--data.predict_every", "0.5"]
-    result = run(trained.folder, "predict", "-c", "small.yaml", *two)
-    assert result.returncode == 0, result.stderr
-    with xr.open_dataset(path) as together:
-        assert together.sizes == alone.sizes
-        apart = abs(together["t2m"] - alone["t2m"]) / alone["t2m_std"]
-        assert apart.max() < 1  # other samples of the same distribution
-    assert not list(path.parent.glob(".predictions*"))
