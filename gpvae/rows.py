@@ -1,9 +1,11 @@
 """Tensors with a row for each series: computed for some series at a time, and kept in memory or in files."""
 
+import errno
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import numpy as np
 import torch
@@ -59,7 +61,7 @@ class Files:
         path.unlink(missing_ok=True)  # whoever still looks at the old file keeps it
         try:
             with path.open("wb") as file:
-                os.posix_fallocate(file.fileno(), 0, size)  # else a full disk would end the process later on
+                _allocate(file, size)  # else a full disk would end the process later on
         except OSError as error:
             path.unlink(missing_ok=True)
             raise OSError(
@@ -88,6 +90,16 @@ class Files:
                 "the last two tasks; give the folder that they are in"
             )
         return torch.from_numpy(np.memmap(path, kind, "r+" if write else "c", shape=shape))
+
+
+def _allocate(file: BinaryIO, size: int) -> None:
+    """Give a file its size and its room on the disk; only the size where the system knows no other way."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+    elif shutil.disk_usage(Path(file.name).parent).free < size:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    else:
+        file.truncate(size)
 
 
 def fill(

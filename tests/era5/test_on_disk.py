@@ -2,6 +2,7 @@
 
 import multiprocessing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -89,3 +90,14 @@ def test_processes_that_start_together_write_once(own_folder: Path) -> None:
         assert process.exitcode == 0
     assert len(sums) == 1
     assert len(list((own_folder / FOLDER).iterdir())) == 1  # no locks, and nothing half made
+
+
+def test_systems_that_cannot_reserve_room_look_whether_there_is_any(
+    own_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("os.posix_fallocate")
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=10))
+        with pytest.raises(OSError, match=r"there is no room for .* GB in .* \(No space left on device\)"):
+            stream()
+    assert stream().num_series == 6
