@@ -2,7 +2,7 @@ PYTHON ?= python3
 JOBS ?= 2
 STAMP := .venv/.installed
 # One thread for each test process: small matrices gain nothing from more, and processes fight over cores.
-PYTEST := OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS)
+PYTEST := OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup hooks example test test-fast lint types check docs dist reproduce smoke

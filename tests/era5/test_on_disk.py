@@ -81,7 +81,7 @@ def test_processes_that_start_together_write_once(own_folder: Path) -> None:
     stream(on_disk=False)  # so that the sample itself is there
     context = multiprocessing.get_context("spawn")
     barrier, results = context.Barrier(2), context.Queue()
-    processes = [context.Process(target=_started_together, args=(barrier, str(own_folder), results)) for _ in range(3)]
+    processes = [context.Process(target=_started_together, args=(barrier, str(own_folder), results)) for _ in range(2)]
     for process in processes:
         process.start()
     sums = {results.get(timeout=120) for _ in processes}
