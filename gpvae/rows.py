@@ -85,10 +85,7 @@ class Files:
         kind = torch.empty(0, dtype=dtype).numpy().dtype
         path, size = self.path(name, process), kind.itemsize * int(np.prod(shape))
         if not path.is_file() or path.stat().st_size != size:
-            raise FileNotFoundError(
-                f"there is no {path} of {size:,} bytes, which the checkpoint needs: its sites are in files, those of "
-                "the last two tasks; give the folder that they are in"
-            )
+            raise FileNotFoundError(f"there is no {path} of {size:,} bytes")
         return torch.from_numpy(np.memmap(path, kind, "r+" if write else "c", shape=shape))
 
 

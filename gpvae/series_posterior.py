@@ -183,10 +183,16 @@ class SeriesPosterior(StreamingPosterior):
         *latent, size, _ = self.L.shape
         shapes = {"c": latent, "h": [*latent, size], "G": [*latent, size, size]}
         counts = [len(range(process, num_series, num_files)) for process in range(num_files)]
-        return {
-            name: [files.open(name, (count, *shapes[name]), self.L.dtype, i) for i, count in enumerate(counts)]
-            for name in self.rows
-        }
+        try:
+            return {
+                name: [files.open(name, (count, *shapes[name]), self.L.dtype, i) for i, count in enumerate(counts)]
+                for name in self.rows
+            }
+        except FileNotFoundError as error:
+            raise FileNotFoundError(
+                f"{error}, which the checkpoint needs: its sites are in files, those of the last two tasks; give the "
+                "folder that they are in"
+            ) from error
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Move to a device or type, all but what is in files."""

@@ -17,13 +17,12 @@ from torch import Tensor
 
 from datamodules.era5.fields import Fields, Values
 from datamodules.era5.folders import writable_folder
-from datamodules.era5.scaling import Scaling
+from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
 from datamodules.era5.split import TaskHours
 from datamodules.era5.variables import check_observed
 from datamodules.locks import alone
 from gpvae.rows import Files, Memory, Place, fill
 
-SERIES_AT_ONCE = 1024
 FOLDER = "era5_on_disk"
 
 
@@ -87,8 +86,9 @@ def prepare(
             scaling = Scaling.of(fields.variables, values[:, hours], mask[:, hours])
         for name, places in task._asdict().items():
             hours = torch.from_numpy(places - begin)
-            names = [f"{name}_{number:02d}_{kind}" for kind in ("y", "mask")]
-            y, observed = fill(place, names, series, SERIES_AT_ONCE, _scaled(scaling, values[:, hours], mask[:, hours]))
+            y, observed = fill(
+                place, _names(name, number), series, SERIES_AT_ONCE, _scaled(scaling, values[:, hours], mask[:, hours])
+            )
             parts[name].append(Part(torch.from_numpy(fields.hours[places]), y, observed))
     check_observed(fields.variables, (seen[0] > 0).tolist())
     assert scaling is not None
@@ -132,15 +132,24 @@ def prepare_on_disk(
     return _opened(folder, fields, tasks)
 
 
+def _names(part: str, task: int) -> list[str]:
+    """What the values of a part of a task, and where they are observed, are called."""
+    return [f"{part}_{task:02d}_{kind}" for kind in ("y", "mask")]
+
+
 def _opened(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> Prepared:
     kept = torch.load(folder / "scaling.pt", weights_only=True)
     files = Files(folder)
     parts: dict[str, list[Part]] = {"train": [], "test": []}
     for number, task in enumerate(tasks):
         for name, places in task._asdict().items():
-            shape = len(fields.latitude), len(places), len(fields.variables)
-            y = files.open(f"{name}_{number:02d}_y", shape, torch.float32)
-            mask = files.open(f"{name}_{number:02d}_mask", shape, torch.bool)
+            shape, kinds = (len(fields.latitude), len(places), len(fields.variables)), (torch.float32, torch.bool)
+            try:
+                y, mask = (
+                    files.open(file, shape, kind) for file, kind in zip(_names(name, number), kinds, strict=True)
+                )
+            except FileNotFoundError as error:
+                raise FileNotFoundError(f"{error}: remove {folder}, and it is made again") from error
             parts[name].append(Part(torch.from_numpy(fields.hours[places]), y, mask))
     scaling = Scaling(fields.variables, kept["mean"], kept["deviation"])
     return Prepared(scaling, parts["train"], parts["test"], kept["observed"])

@@ -13,6 +13,7 @@ from gpvae import checks, ewc
 from gpvae.backbones import Decoder, Encoder
 from gpvae.catalogue import KernelName, Scalar, families_of, find_method, latent_kernel
 from gpvae.draws import Draws
+from gpvae.fisher import squared_gradients
 from gpvae.inference import only_training
 from gpvae.metrics import equal_mixture
 from gpvae.modules.base import ContinualModule
@@ -21,7 +22,7 @@ from gpvae.replay import Replay
 from gpvae.resolution import Resolution
 from gpvae.rows import take
 from gpvae.sites import Site
-from gpvae.vae import GPVAE, bound, sample
+from gpvae.vae import GPVAE
 from gpvae.view import View
 
 Consolidation = Literal["ewc", "replay", "both", "none"]
@@ -262,29 +263,13 @@ class SVGPVAE(ContinualModule):
 
     def fisher(self, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
         """The diagonal Fisher information of encoder and decoder, a sum over series of squared gradients."""
-        series = self.vae.stream.own(len(y))
-        parts = [
-            self._squared_gradients(some, times, take(y, some), take(mask, some)).sum(0)
-            for some in series.split(self.vae.stream.at_once)
-        ]
+        draws, parts = Draws(self.seed, "fisher", int(self.learned)), []
+        for some in self.vae.stream.own(len(y)).split(self.vae.stream.at_once):
+            with torch.no_grad():
+                view, past = self._task(times, some)
+            noise = draws.normal(some, *view.prior.shape)
+            parts.append(squared_gradients(self.vae, view, past, take(y, some), take(mask, some), noise).sum(0))
         return over_processes(torch.stack(parts).sum(0))
-
-    def _squared_gradients(self, series: Tensor, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
-        """Those of the bound of each series with respect to encoder and decoder, `[B, P]`."""
-        with torch.no_grad():
-            view, past = self._task(times, series)
-        noise = Draws(self.seed, "fisher", int(self.learned)).normal(series, *view.prior.shape)
-        with torch.enable_grad():
-            encoded = tuple(part.detach().requires_grad_() for part in self.vae.encode(times, y, mask))
-            q = self.vae.posterior(view, past, *encoded)
-            f = sample(q, view, noise)
-            decoded = self.vae.decode(times, f)
-            value = bound(q, past, decoded, y, mask).sum()
-            by_output = torch.autograd.grad(value, (*encoded, *decoded))
-        clock = self.vae.clock(times).expand(len(y), -1, -1)
-        encoder = ewc.per_sample_gradients(self.vae.encoder, (y, mask, clock), by_output[:2])
-        decoder = ewc.per_sample_gradients(self.vae.decoder, (f.detach(), clock), by_output[2:])
-        return torch.cat([encoder, decoder], -1).square()
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Save what all processes know."""
