@@ -48,7 +48,7 @@ def logged(folder: Path) -> dict[str, set[int]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["closed form", "free form", "series"])
+@pytest.mark.parametrize("case", CASES)
 def test_killed_and_resumed(case: str, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     for folder in (whole, killed):
