@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import torch
+from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.inducing import InducingVariables
@@ -90,6 +91,17 @@ class SeriesPosterior(StreamingPosterior):
     def own(self, num_series: int) -> Tensor:
         """The series of this process."""
         return own(num_series).to(self.L.device)
+
+    def begin(self, kernel: Kernel, x: Tensor) -> None:
+        """Move the inducing variables on to the inputs of a new task, once it is sure that its sites can be kept."""
+        if self.folder is not None:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise OSError(
+                    f"sites cannot be kept in {self.folder} ({error.strerror}): give a folder that can be written to"
+                ) from error
+        super().begin(kernel, x)
 
     def keep(self, name: str, series: Tensor, compute: Callable[[Tensor], Site]) -> Site:
         """A site with a row for each series of this process, computed for some series at a time.

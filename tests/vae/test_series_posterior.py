@@ -157,3 +157,9 @@ def test_a_task_that_is_interrupted_while_it_ends_can_be_learnt_again(
     learn(again, task(2))
     for ours, theirs in zip(predictions(again), predictions(whole), strict=True):
         assert torch.equal(ours, theirs)
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_learnt(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"sites cannot be kept in .*file/sites \(Not a directory\): give a folder"):
+        learnt(num_tasks=1, sites_folder=str(tmp_path / "file" / "sites"))
