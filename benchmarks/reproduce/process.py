@@ -8,15 +8,19 @@ import multiprocessing as mp
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from multiprocessing.context import BaseContext
 from pathlib import Path
+from typing import TextIO
 
 from benchmarks.reproduce.runs import Run
 from gpvae.run_folder import clear
 
 #: How a run that another process is at ends.
 BUSY = 75
+#: Seconds that a process which was killed may take to be gone.
+PATIENCE = 3.0
 #: For small matrices one thread is best, and processes do not fight over cores.
 THREADS = {"OMP_NUM_THREADS": "1"}
 
@@ -42,9 +46,7 @@ def carry_out(run: Run, words: Sequence[str], before: float) -> None:
     log, is_fit = run.log, bool(run.experiment.config)
     log.parent.mkdir(parents=True, exist_ok=True)
     lock = log.with_suffix(".lock").open("w")  # open, and so locked, for as long as this process lives
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not locked(lock, PATIENCE):
         sys.exit(BUSY)
     with log.open("w") as file:
         os.dup2(file.fileno(), 1)
@@ -63,6 +65,24 @@ def carry_out(run: Run, words: Sequence[str], before: float) -> None:
         from benchmarks.reproduce.renewal_run import main as renewal
 
         renewal(words)
+
+
+def locked(file: TextIO, patience: float) -> bool:
+    """Whether a file could be locked.
+
+    Args:
+        file: The file; the lock lasts until it is closed.
+        patience: Seconds to go on trying.
+    """
+    until = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.05)
 
 
 def last_words(log: Path) -> str:
