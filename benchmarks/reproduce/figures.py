@@ -1,6 +1,7 @@
 """Draw figures of the paper from the runs there are: `python -m benchmarks.reproduce.figures --folder FOLDER`."""
 
 import argparse
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -22,6 +23,22 @@ METHODS = {
     "recurrence": ("OHSGPR, recurrence", "#56B4E9"),
 }
 SERIES = {"solar": (50, 150), "audio": (100, 200)}
+TABLES = {
+    "ohsgpr_o": ("OHSGPR-o, closed form (ours)", "#009E73"),
+    "ovc_closed": ("OVC, closed form (ours)", "#CC79A7"),
+    "ohsvgp_o": ("OHSVGP-o", "#0072B2"),
+    "ohsvgp_k": ("OHSVGP-k", "#56B4E9"),
+    "ovc": ("OVC", "#D55E00"),
+    "osvgp": ("OSVGP", "#E69F00"),
+}
+ORDERS = {"dim0": "first dimension", "l2": "L2"}
+WEATHER = {
+    "OHSVGP": ("OHSVGP", "#0072B2"),
+    "OHSVGP-CosS": ("CosS (ours)", "#009E73"),
+    "OVC": ("OVC", "#D55E00"),
+    "OVC-per-dim": ("OVC-per-dim", "#CC79A7"),
+    "OSVGP": ("OSVGP", "#E69F00"),
+}
 COVID = {
     "covid_ohsvgp_natural": ("OHSVGP", "#0072B2"),
     "covid_coss_natural": ("CosS (ours)", "#009E73"),
@@ -57,6 +74,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     drawn = {
         "series.png": series(arguments.folder / "runs"),
         "covid.png": covid(arguments.folder / "runs"),
+        "tables.png": tables(arguments.folder / "runs"),
+        "weather.png": weather(arguments.folder / "runs"),
         "measures.png": measures(arguments.folder / "runs"),
     }
     for name, figure in drawn.items():
@@ -67,19 +86,32 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def series(runs: Path) -> Figure | None:
     """NLPD over the tasks seen, as in figure 2."""
-    panels = [(data, size) for data, sizes in SERIES.items() for size in sizes]
-    figure = Figure(figsize=(10, 2.8), layout="constrained")
-    any_lines = False
-    for ax, (data, size) in zip(figure.subplots(1, len(panels)), panels, strict=True):
-        found = {method: curve(runs / f"{data}_{method}_M{size}", "nlpd") for method in METHODS}
-        any_lines |= _lines(ax, found, METHODS)
-        ax.set(title=f"{data.capitalize()}, M = {size}", xlabel="tasks seen", xticks=range(2, 11, 2))
-        if lines := [line.mean for line in found.values() if line is not None]:  # bands may be wider than the picture
-            low, high = min(map(np.min, lines)), min(max(map(np.max, lines)), TALLEST[data])
-            ax.set_ylim(low - 0.1 * (high - low), high)
-    figure.axes[0].set_ylabel("NLPD over tasks seen")
-    _legend(figure)
-    return figure if any_lines else None
+    panels = {
+        f"{data.capitalize()}, M = {size}": {method: runs / f"{data}_{method}_M{size}" for method in METHODS}
+        for data, sizes in SERIES.items()
+        for size in sizes
+    }
+    return _panels(panels, METHODS, tallest=[TALLEST[data] for data, sizes in SERIES.items() for _ in sizes])
+
+
+def tables(runs: Path) -> Figure | None:
+    """NLPD over the tasks seen, as in figure 5."""
+    panels = {
+        f"{data.capitalize()}, {words}": {method: runs / f"{data}_{order}_{method}" for method in TABLES}
+        for data in ("skillcraft", "powerplant")
+        for order, words in ORDERS.items()
+    }
+    return _panels(panels, TABLES)
+
+
+def weather(runs: Path) -> Figure | None:
+    """NLPD over the tasks seen, as in figure 6, by EWC and by replay."""
+    panels = {
+        f"{place}, {protection}": {name: runs / f"era5_{data}_{name}_{short}_M50" for name in WEATHER}
+        for data, place in (("sample", "Sample"), ("finse", "Finse"))
+        for short, protection in (("ewc", "EWC"), ("replay", "replay"))
+    }
+    return _panels(panels, WEATHER)
 
 
 def measures(runs: Path) -> Figure | None:
@@ -108,6 +140,33 @@ def covid(runs: Path) -> Figure | None:
     figure.axes[0].set_ylabel("NLPD of a task")
     _legend(figure)
     return figure if any_dots else None
+
+
+def _panels(
+    panels: Mapping[str, Mapping[str, Path]],
+    styles: Mapping[str, tuple[str, str]],
+    tallest: Sequence[float] | None = None,
+) -> Figure | None:
+    """NLPD over the tasks seen in panels side by side; None if there are no runs.
+
+    Args:
+        panels: Folders of experiments by title and method.
+        styles: Label and colour by method.
+        tallest: Beyond this a curve leaves its panel.
+    """
+    figure = Figure(figsize=(10, 2.8), layout="constrained")
+    any_lines = False
+    heights = tallest or [math.inf] * len(panels)
+    for ax, (title, folders), height in zip(figure.subplots(1, len(panels)), panels.items(), heights, strict=True):
+        found = {method: curve(folder, "nlpd") for method, folder in folders.items()}
+        any_lines |= _lines(ax, found, styles)
+        ax.set(title=title, xlabel="tasks seen", xticks=range(2, 11, 2))
+        if lines := [line.mean for line in found.values() if line is not None]:  # bands may be wider than the picture
+            low, high = min(map(np.min, lines)), min(max(map(np.max, lines)), height)
+            ax.set_ylim(low - 0.1 * (high - low), high + (0.05 * (high - low) if high < height else 0))
+    figure.axes[0].set_ylabel("NLPD over tasks seen")
+    _legend(figure)
+    return figure if any_lines else None
 
 
 def _lines(ax: Axes, found: Mapping[str, Curve | None], styles: Mapping[str, tuple[str, str]]) -> bool:

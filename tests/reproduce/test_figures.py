@@ -5,7 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.reproduce import results
 from benchmarks.reproduce.curves import curve, ends
+from benchmarks.reproduce.experiments import EXPERIMENTS
 from benchmarks.reproduce.figures import main
 from gpvae.metrics import TaskTable
 from gpvae.metrics.task_table import FILE_NAME
@@ -45,10 +47,34 @@ def test_curves_are_means_over_finished_runs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "num_tasks", "drawn"),
-    [("toy_legs", 3, "measures.png"), ("solar_ovc_M50", 10, "series.png"), ("covid_osvgp_M15", 5, "covid.png")],
+    [
+        ("toy_legs", 3, "measures.png"),
+        ("solar_ovc_M50", 10, "series.png"),
+        ("covid_osvgp_M15", 5, "covid.png"),
+        ("skillcraft_l2_ovc", 10, "tables.png"),
+        ("era5_finse_OVC_ewc_M50", 10, "weather.png"),
+    ],
 )
 def test_only_what_there_are_runs_of_is_drawn(name: str, num_tasks: int, drawn: str, tmp_path: Path) -> None:
     make(tmp_path, name, 1, num_tasks, num_tasks)
     main(["--folder", str(tmp_path), "--output", str(tmp_path / "figures")])
     assert [path.name for path in (tmp_path / "figures").iterdir()] == [drawn]
     assert (tmp_path / "figures" / drawn).stat().st_size < 150_000
+
+
+def test_the_page_has_what_was_run_and_names_what_was_not(tmp_path: Path) -> None:
+    make(tmp_path, "toy_legs", 1)
+    make(tmp_path, "toy_legs", 2, shift=2.0)
+    make(tmp_path, "toy_legs", 3, learnt=2, shift=100.0)
+    results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")], EXPERIMENTS[:3])
+    page = (tmp_path / "page.md").read_text()
+    assert f"2 of {sum(experiment.seeds for experiment in EXPERIMENTS[:3])} runs" in page
+    assert "| `toy_legs` | appendix F.4 | 2 | 4.000 ± 12.706 |" in page
+    assert "Not run: `toy_figure_1`, `toy_legt`." in page
+
+
+def test_a_page_of_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")])
+    assert "there is no finished run" in capsys.readouterr().err
+    assert not (tmp_path / "page.md").exists()
