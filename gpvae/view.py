@@ -62,18 +62,23 @@ class View:
     def weighted_outer_sum(self, weights: Tensor) -> Tensor:
         """Σ_t w_t a_t a_tᵀ, `[B, L, M, M]`, for weights `[B, L, T]`."""
         if self._pairs is None:
-            return (self.a * weights[..., None, :]) @ self.a.mT
+            weighted = self.a[:, None] * weights.transpose(0, 1).contiguous()[..., None, :]  # [L, B, M, T]
+            return self._at_once(weighted, self.a.mT).transpose(0, 1)
         sums = weights.transpose(0, 1) @ self._pairs.mT  # [L, B, P]
         return sums[..., self._place].transpose(0, 1)
 
     def marginals(self, q: Posterior) -> tuple[Tensor, Tensor]:
         """Mean and variance of f at each time, `[B, L, T]`: aᵀ mean, and kff - |a|² + aᵀ S a."""
-        if self._pairs is None or q.mean.ndim != 3:
+        if q.mean.ndim != 3:
             return q.marginals(self.a, self.prior)
-        S = q.root @ q.root.mT
-        i, j = self._upper
-        both = S[..., i, j] * torch.where(i == j, 1.0, 2.0)  # [B, L, P]
-        spread = (both.transpose(0, 1) @ self._pairs).transpose(0, 1)
+        if self._pairs is None:
+            half = self._at_once(q.root.mT.transpose(0, 1), self.a)
+            spread = (half * half).sum(-2).transpose(0, 1)
+        else:
+            S = q.root @ q.root.mT
+            i, j = self._upper
+            both = S[..., i, j] * torch.where(i == j, 1.0, 2.0)  # [B, L, P]
+            spread = (both.transpose(0, 1) @ self._pairs).transpose(0, 1)
         return (q.mean.transpose(0, 1) @ self.a).transpose(0, 1), self.residual + spread
 
     def latent(self, q: Posterior) -> Normal:
@@ -85,6 +90,11 @@ class View:
     def residual(self) -> Tensor:
         """kff - qff, the prior variance of f at each time that the variables leave open, `[L, T]`."""
         return residual_variance(self.a, self.prior)
+
+    @staticmethod
+    def _at_once(A: Tensor, C: Tensor) -> Tensor:
+        """A C for matrices of each series, `[L, B, M, N]`, and a common one, `[L, N, K]`: one large product for all."""
+        return (A.flatten(1, 2) @ C).unflatten(1, A.shape[1:3])
 
     @cached_property
     def _upper(self) -> tuple[Tensor, Tensor]:
