@@ -17,7 +17,8 @@ from gpvae.hyperparameters import HyperparameterWarning
 from gpvae.inducing import InducingVariables
 from gpvae.kernels import covariance
 from gpvae.linalg import JitterWarning, solve_lower
-from gpvae.online_gp import OnlineGP, ResolutionWarning
+from gpvae.online_gp import OnlineGP
+from gpvae.suitability import MisfitWarning, ResolutionWarning
 
 Fitted = tuple[Kernel, GaussianLikelihood]
 
@@ -86,6 +87,7 @@ def expected_warnings() -> Iterator[None]:
     Nor what gpytorch says of inducing points that are close to each other, and of predictions where the data are.
     """
     with warnings.catch_warnings():
-        for kind in (ResolutionWarning, JitterWarning, HyperparameterWarning, NumericalWarning, GPInputWarning):
+        ours = (ResolutionWarning, MisfitWarning, JitterWarning, HyperparameterWarning)
+        for kind in (*ours, NumericalWarning, GPInputWarning):
             warnings.simplefilter("ignore", kind)
         yield

@@ -27,7 +27,7 @@ from benchmarks.report import console, parser, save, table
 from benchmarks.timing import Timing, ratio
 from benchmarks.vae_steps import stepper
 from gpvae.modules import SVGPVAE
-from gpvae.online_gp import ResolutionWarning
+from gpvae.suitability import ResolutionWarning
 
 METHODS = ("CosS", "OVC")
 SERIES, VARIABLES, HOURS = 3, 3, 3

@@ -5,9 +5,18 @@ from importlib.metadata import PackageNotFoundError, version
 from gpvae import inducing
 from gpvae.hyperparameters import HyperparameterWarning
 from gpvae.linalg import JitterWarning
-from gpvae.online_gp import OnlineGP, ResolutionWarning
+from gpvae.online_gp import OnlineGP
+from gpvae.suitability import MisfitWarning, ResolutionWarning
 
-__all__ = ["HyperparameterWarning", "JitterWarning", "OnlineGP", "ResolutionWarning", "__version__", "inducing"]
+__all__ = [
+    "HyperparameterWarning",
+    "JitterWarning",
+    "MisfitWarning",
+    "OnlineGP",
+    "ResolutionWarning",
+    "__version__",
+    "inducing",
+]
 
 try:
     __version__ = version("gpvae")

@@ -1,7 +1,6 @@
 """Online Gaussian process regression and classification in plain Python."""
 
 import copy
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,18 +24,9 @@ from gpvae.likelihoods import check_likelihood, check_targets, is_gaussian, pred
 from gpvae.linalg import cholesky, matvec
 from gpvae.objectives import CHUNK
 from gpvae.streaming import StreamingPosterior
-
-#: A family is said not to resolve the signal if it cannot follow the frequencies of this share of its variance.
-RESOLVED = 0.9
-#: So many variables are not worth advising.
-FAR_TOO_MANY = 5000
-
+from gpvae.suitability import warn_misfit, warn_unresolved
 
 Arrays = ArrayLike | Tensor
-
-
-class ResolutionWarning(UserWarning):
-    """The inducing variables are too few for the kernel's lengthscale over the length of the stream."""
 
 
 class OnlineGP(nn.Module):
@@ -151,16 +141,24 @@ class OnlineGP(nn.Module):
                 stream.begin(self.kernel, x)
                 absorb(stream, self.kernel, self.likelihood, x, y, how)
                 how = replace(how, train_hyperparameters=False)  # trained once, on the family that leads
-            self.conclude(x.shape[-1])
+            self.conclude(x, y)
         return self
 
-    def conclude(self, input_dim: int) -> None:
-        """Choose who answers after all families have ended a task, and say so where their variables are too few."""
+    def conclude(self, x: Tensor, y: Tensor, at_optimum: bool = True) -> None:
+        """Choose who answers after all families have ended a task, and say where the model does not suit the stream.
+
+        Args:
+            x: Inputs of the task, `[N, D]`.
+            y: Targets, `[*L, N]`.
+            at_optimum: Whether q(u) is as good as it can be, so that what is wrong is the model.
+        """
         if len(self.streams) > 1:
             bounds = [float(stream.site.log_evidence().sum()) for stream in self.streams]
             self.best.fill_(bounds.index(max(bounds)))
-        self.input_dim.fill_(input_dim)
-        self.warn_unresolved(stacklevel=4)
+        self.input_dim.fill_(x.shape[-1])
+        too_few = warn_unresolved(self.inducing, self.kernel, stacklevel=4)
+        if not too_few and at_optimum and is_gaussian(self.likelihood):
+            warn_misfit(self.stream, self.kernel, self.likelihood, x, y, stacklevel=5)
 
     def replace_inducing(self, inducing: InducingVariables) -> "OnlineGP":
         """Go on with another family, or more variables of the same, keeping what has been learnt.
@@ -173,7 +171,7 @@ class OnlineGP(nn.Module):
         stream.replace(self.kernel, family)
         self.streams = nn.ModuleList([stream])  # type: ignore[assignment]
         self.best.zero_()
-        self.warn_unresolved()
+        warn_unresolved(self.inducing, self.kernel, stacklevel=3)
         return self
 
     @torch.no_grad()
@@ -272,17 +270,3 @@ class OnlineGP(nn.Module):
         trial = StreamingPosterior(copy.deepcopy(self.inducing))
         trial.begin(self.kernel, x)
         return best_bound(trial, self.kernel, self.likelihood, x, y)
-
-    def warn_unresolved(self, stacklevel: int = 3) -> None:
-        """Warn if the variables are too few for the stream so far, and say how many would do."""
-        family = self.inducing
-        least = family.num_needed(self.kernel, RESOLVED) if family.started else None
-        if least is None or least <= family.num_inducing:
-            return
-        warnings.warn(
-            f"{family.num_inducing} {type(family).__name__} variables are too few for a stream that is this long "
-            f"against the kernel's lengthscale; about {family.num_needed(self.kernel)} would resolve it"
-            + ("" if least < FAR_TOO_MANY else ": points, or a memory with a window, may serve better"),
-            ResolutionWarning,
-            stacklevel=stacklevel,
-        )

@@ -4,7 +4,7 @@ import torch
 from lightning.pytorch.utilities import rank_zero_warn
 from torch import Tensor, nn
 
-from gpvae.online_gp import ResolutionWarning
+from gpvae.suitability import ResolutionWarning
 from gpvae.vae import GPVAE
 
 #: Share of the latents' variance that inducing variables should be able to follow.

@@ -158,7 +158,7 @@ def test_outputs_of_a_batch_are_separate_models() -> None:
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
-@pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_predicting_changes_nothing(family: str) -> None:
     """No query moves the state."""
     gp = model(FAMILIES[family](8)).update(*wave(30))

@@ -20,6 +20,8 @@ class Learner(nn.Module, ABC):
     """
 
     attached = False
+    #: Whether q(u) ends at its optimum.
+    at_optimum = True
 
     def begin(self, gp: OnlineGP, x: Tensor) -> None:
         """Move the inducing variables on to the inputs of a new task."""
@@ -47,7 +49,7 @@ class Learner(nn.Module, ABC):
             self._end(gp)
         for stream in gp.streams:
             check_finite(stream)
-        gp.conclude(self.data[0].shape[-1])
+        gp.conclude(*self.data, at_optimum=self.at_optimum)
         del self.data
         self.attached = False
 
@@ -126,6 +128,8 @@ class FreeFormLearner(Learner):
     Args:
         num_inducing: Number of inducing variables.
     """
+
+    at_optimum = False
 
     def __init__(self, num_inducing: int) -> None:
         super().__init__()

@@ -24,7 +24,8 @@ from gpvae.inference import only_training
 from gpvae.metrics import for_likelihood
 from gpvae.modules.base import ContinualModule
 from gpvae.modules.learners import Collapsed, FreeFormLearner, Learner, OnePass
-from gpvae.online_gp import OnlineGP, ResolutionWarning
+from gpvae.online_gp import OnlineGP
+from gpvae.suitability import MisfitWarning, ResolutionWarning, warn_unresolved
 
 Hyperparameters = Literal["fixed", "fit_first_task", "train_first_task", "train_always"]
 
@@ -96,7 +97,7 @@ class StreamingGP(ContinualModule):
         self._start_from(lengthscale, outputscale, noise)
         gaussian = likelihood == "gaussian"
         self.learner = self._build_learner(inference or preset.inference or ("collapsed" if gaussian else "free_form"))
-        self._unresolved = False
+        self._said: set[type[Warning]] = set()
         self._optimised = [*self.learner.parameters(), *self._trained_by_gradients(task=0)]
         self.automatic_optimization = bool(self._optimised)
         if self._optimised:
@@ -210,22 +211,23 @@ class StreamingGP(ContinualModule):
     def end_task(self) -> None:
         """Consolidate the posterior.
 
-        That the variables are too few is said once when it begins, and once more, with the final number, at the end.
+        That the variables are too few is said once when it begins, and once more, with the final number, at the end;
+        that kernel and noise do not suit the data, once.
         """
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             self.learner.end(self.gp)
         self.learned += 1
         for warning in caught:
-            unresolved = issubclass(warning.category, ResolutionWarning)
-            if not (unresolved and self._unresolved):
+            if warning.category not in self._said:
                 rank_zero_warn(str(warning.message), category=warning.category)
-            self._unresolved |= unresolved
+            if warning.category in (ResolutionWarning, MisfitWarning):
+                self._said.add(warning.category)
 
     def on_train_end(self) -> None:
         """Say how many variables the whole stream would have needed, if they were too few."""
-        if self._unresolved:
-            self.gp.warn_unresolved()
+        if ResolutionWarning in self._said:
+            warn_unresolved(self.gp.inducing, self.gp.kernel, stacklevel=3)
 
     def on_validation_epoch_end(self) -> None:
         """Log the bound on the log evidence of all data so far, too."""

@@ -18,7 +18,7 @@ from tests.toys import states_equal
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
     pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning"),  # Lightning 2.6 with torch 2.13
-    pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning"),
+    pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning"),
 ]
 QUICK = {"num_points": 50, "dpi": 40}
 
@@ -83,6 +83,7 @@ def test_without_a_report_or_anything_to_draw_there_are_no_figures(tmp_path: Pat
     assert files(tmp_path) == []
 
 
+@pytest.mark.filterwarnings("ignore::gpvae.MisfitWarning")  # three of the five dimensions are hidden
 def test_two_dimensions_without_labels_have_no_decision_boundary(tmp_path: Path) -> None:
     stream = five_dimensions()
     stream = Stream(

@@ -14,7 +14,7 @@ from callbacks.figures.stream import MOST_BOUNDARIES, MOST_DOTS, boundaries, dra
 from gpvae.inducing import CosS, LegS, LegSPath, PivotedPoints, Points
 from tests.callbacks.figure_fakes import Learner, Stream, counts, labels, wave
 
-pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 
 
 def learnt(module: Learner, stream: Stream, num_tasks: int) -> Learner:

@@ -17,7 +17,7 @@ from tests.callbacks.series_fakes import NAMES, MadeUp, learn, made_up, small_mo
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
     pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning"),
+    pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning"),
 ]
 
 METRICS = ("nlpd", "rmse", "coverage")

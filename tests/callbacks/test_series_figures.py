@@ -28,7 +28,7 @@ from tests.toys import states_equal
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
     pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning"),
+    pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning"),
 ]
 QUICK = {"num_points": 40, "dpi": 40}
 

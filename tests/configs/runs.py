@@ -19,7 +19,7 @@ NAMES = [name for name in ALL if not name.startswith("era5")]
 ERA5_NAMES = [name for name in ALL if name.startswith("era5")]
 #: What the package says of tasks that are small and of variables that are few: expected here.
 EXPECTED_WARNINGS = (
-    "ignore::gpvae.online_gp.ResolutionWarning",
+    "ignore::gpvae.ResolutionWarning",
     "ignore::gpvae.linalg.JitterWarning",
     "ignore::gpvae.hyperparameters.HyperparameterWarning",
     "ignore::jsonargparse._deprecated.JsonargparseDeprecationWarning",  # Lightning calls it as it did before

@@ -13,7 +13,7 @@ from tests.equivalence import dense
 from tests.equivalence.views import kuu, q_of_u, whitened
 from tests.toys import FAMILIES, gaussian, matern, model, tasks, wave
 
-pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 S = torch.linspace(-0.5, 4.0, 37, dtype=torch.float64)[:, None]
 NOISE = torch.tensor(0.1, dtype=torch.float64)
 

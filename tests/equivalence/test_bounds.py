@@ -11,7 +11,7 @@ from gpvae.kernels import variance
 from tests.equivalence import dense
 from tests.toys import FAMILIES, model, wave
 
-pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 NOISE = torch.tensor(0.1, dtype=torch.float64)
 
 

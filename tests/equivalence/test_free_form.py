@@ -17,7 +17,7 @@ from tests.equivalence import dense
 from tests.equivalence.views import kuu, q_of_u, whitened
 from tests.toys import FAMILIES, gaussian, matern, tasks
 
-pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 NOISE = torch.tensor(0.1, dtype=torch.float64)
 M = 6
 

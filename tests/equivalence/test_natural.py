@@ -12,7 +12,7 @@ from gpvae.posteriors import FreeForm
 from gpvae.streaming import StreamingPosterior
 from tests.toys import gaussian, matern, tasks
 
-pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 NOISE = torch.tensor(0.1, dtype=torch.float64)
 
 

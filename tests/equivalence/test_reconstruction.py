@@ -11,7 +11,7 @@ from gpvae import OnlineGP
 from tests.equivalence.views import q_of_u
 from tests.toys import FAMILIES, gaussian, model, rbf, tasks, wave
 
-pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 
 
 def basis(family: str, s: Tensor, num: int) -> Tensor:

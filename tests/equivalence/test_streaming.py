@@ -55,7 +55,7 @@ def stream_and_textbook(family: str, kernels: list[ScaleKernel]) -> tuple[dense.
     return q_of_u(gp.stream, gp.kernel), textbook(families, kernels, data), gp
 
 
-@pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 @pytest.mark.parametrize("family", ["LegS", "CosS", "LegSPath", "Points", "LegT", "FourierFeatures"])
 def test_several_tasks_are_streaming_sgpr(family: str) -> None:
     """Posterior and bound after three tasks agree with the textbook update, unwhitened."""
@@ -65,7 +65,7 @@ def test_several_tasks_are_streaming_sgpr(family: str) -> None:
     torch.testing.assert_close(found.bound, expected.bound, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 @pytest.mark.parametrize("family", ["LegS", "CosS", "Points"])
 def test_hyperparameters_may_change_between_tasks(family: str) -> None:
     """Old sites stay exact: the textbook update with q_old / p_old under the OLD kernel, all else under the new."""
@@ -81,7 +81,7 @@ def test_hyperparameters_may_change_between_tasks(family: str) -> None:
     torch.testing.assert_close(gp.latent(S).variance, cov.diagonal(), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 @pytest.mark.parametrize("family", ["LegS", "Points"])
 def test_hyperparameters_changed_after_the_last_task_keep_the_likelihood_of_u(family: str) -> None:
     """Predictions under another kernel use q(u) ∝ p_new(u) q_old(u) / p_old(u)."""

@@ -12,7 +12,7 @@ S = torch.linspace(0, 3, 11, dtype=torch.float64)
 
 @pytest.mark.parametrize("num", [1, 4])
 @pytest.mark.parametrize("family", sorted(FAMILIES))
-@pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_a_first_task_without_extent(family: str, num: int) -> None:
     """All inputs equal: the exact posterior there, and the stream goes on. Windows have no length to take from it."""
     x, y = torch.full((num,), 0.5, dtype=torch.float64), torch.linspace(1.0, 1.2, num, dtype=torch.float64)
@@ -31,7 +31,7 @@ def test_a_first_task_without_extent(family: str, num: int) -> None:
 
 
 @pytest.mark.parametrize("family", ["LegT", "LagT", "FouT"])
-@pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_a_window_that_is_given_needs_no_extent(family: str) -> None:
     """One point is enough then."""
     cls = type(FAMILIES[family](8))
@@ -40,7 +40,7 @@ def test_a_window_that_is_given_needs_no_extent(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", sorted(set(FAMILIES) - {"LegSPath", "Points"}))
-@pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_duplicated_points_count_as_often_as_they_come(family: str) -> None:
     """Each point twice is each point once with half the noise (on a path it also takes twice as long)."""
     x, y = wave(15)
@@ -52,7 +52,7 @@ def test_duplicated_points_count_as_often_as_they_come(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
-@pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_more_variables_than_points(family: str) -> None:
     """M = 40 for tasks of 1 to 5 points: finite, no jitter worth a warning, and close to the exact GP."""
     x, y = wave(8)

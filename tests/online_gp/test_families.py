@@ -11,7 +11,7 @@ from gpytorch.likelihoods import GaussianLikelihood
 from gpvae import OnlineGP
 from gpvae.inducing import CosS, FourierFeatures, InducingVariables, LegS, LegSPath, PivotedPoints, Points
 from gpvae.kernels import covariance
-from gpvae.online_gp import ResolutionWarning
+from gpvae.suitability import ResolutionWarning
 from tests.equivalence import dense
 from tests.toys import FAMILIES, gaussian, matern, model, rbf, snapshot, states_equal, tasks, wave
 
@@ -110,6 +110,7 @@ def test_replacing_with_several_families_goes_on_with_one() -> None:
     gp.update(*[part + 3.0 for part in wave(10)])
 
 
+@pytest.mark.filterwarnings("ignore::gpvae.MisfitWarning")
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -132,6 +133,7 @@ def test_a_family_that_cannot_take_over_leaves_the_model_as_it_was(
     gp.update(*[part + 1.0 for part in wave(10)])
 
 
+@pytest.mark.filterwarnings("ignore::gpvae.MisfitWarning")
 def test_a_started_family_that_cannot_take_over_leaves_the_model_as_it_was() -> None:
     """A family with inputs of its own, whose covariance with the old one is unknown."""
     old = LegSPath(8, num_frequencies=64)

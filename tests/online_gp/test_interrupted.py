@@ -15,7 +15,7 @@ S = torch.linspace(0, 3, 11, dtype=torch.float64)
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.parametrize("where", ["at the end", "in the second family", "in training"])
-@pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_an_interrupted_update_leaves_the_model_as_it_was(
     family: str, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

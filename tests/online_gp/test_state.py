@@ -13,7 +13,7 @@ from gpvae import OnlineGP
 from gpvae.inducing import CosS, InducingVariables, LegS, Points
 from tests.toys import FAMILIES, matern, model, snapshot, states_equal, tasks
 
-pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 S = torch.linspace(0, 3, 11, dtype=torch.float64)
 
 

@@ -66,7 +66,7 @@ def test_training_points_raises_the_bound() -> None:
     ("inducing", "words"),
     [(LegSPath(8, num_frequencies=64), "lengthscale"), (FourierFeatures(31, -1.0, 5.0), "hyperparameters")],
 )
-@pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_families_bound_to_their_kernel_say_so(inducing: InducingVariables, words: str) -> None:
     """A lengthscale that changes after the first tasks is refused by update and by predict, and nothing is lost."""
     gp = model(inducing)

@@ -31,7 +31,7 @@ def test_units_of_the_targets_do_not_matter(scale: float) -> None:
 
 
 @pytest.mark.parametrize("family", sorted(set(FAMILIES) - {"FourierFeatures", "LegSRecurrence"}))
-@pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_unix_seconds_are_as_good_as_hours(family: str) -> None:
     """Times near 1.6e9 s with a lengthscale of an hour equal times near 0 h with a lengthscale of 1."""
     start = 1.6e9

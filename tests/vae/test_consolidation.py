@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from gpvae.modules import SVGPVAE
-from gpvae.online_gp import ResolutionWarning
+from gpvae.suitability import ResolutionWarning
 from tests.vae.learning import Data, learn
 
 HOURS, STEPS = 40, 150
 
-pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 
 
 def task(number: int) -> Data:

@@ -12,7 +12,7 @@ from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from tests.vae.learning import Data, learn
 
-pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 NUM_SERIES, HOURS = 5, 12
 
 

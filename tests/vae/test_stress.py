@@ -10,7 +10,7 @@ from gpvae.draws import Draws
 from gpvae.modules import SVGPVAE
 from tests.vae.learning import Data, learn
 
-pytestmark = pytest.mark.filterwarnings("ignore::gpvae.online_gp.ResolutionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 
 METHODS = ["OHSVGP", "CosS", "OSVGP", "OVC", "OVC-per-dim"]
 

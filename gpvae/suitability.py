@@ -1,0 +1,92 @@
+"""Whether a model suits its stream: enough variables for its length, and a kernel and a noise for its data."""
+
+import warnings
+
+import torch
+from gpytorch.kernels import Kernel
+from gpytorch.likelihoods import Likelihood
+from scipy import stats
+from torch import Tensor
+
+from gpvae.inducing import InducingVariables
+from gpvae.likelihoods import predictive
+from gpvae.sites import residual_variance
+from gpvae.streaming import StreamingPosterior
+
+#: A family is said not to resolve the signal if it cannot follow the frequencies of this share of its variance.
+RESOLVED = 0.9
+#: So many variables are not worth advising.
+FAR_TOO_MANY = 5000
+#: Mean square of standardised residuals beyond which kernel and noise do not suit data that have been learnt.
+MISFIT = 2.0
+#: So rarely may so much be due to chance, where there are few data.
+CHANCE = 1e-6
+#: Points of a task that are looked at for that: fewer tell nothing, more nothing else.
+FEWEST, MOST = 10, 256
+
+
+class ResolutionWarning(UserWarning):
+    """The inducing variables are too few for the kernel's lengthscale over the length of the stream."""
+
+
+class MisfitWarning(UserWarning):
+    """The data of a task lie further from the predictions for them than these expect."""
+
+
+def warn_unresolved(inducing: InducingVariables, kernel: Kernel, stacklevel: int) -> bool:
+    """Warn if the variables are too few for the stream so far, and say how many would do; whether they are.
+
+    Args:
+        inducing: The family.
+        kernel: The kernel.
+        stacklevel: How far above this function the user's code is.
+    """
+    least = inducing.num_needed(kernel, RESOLVED) if inducing.started else None
+    if least is None or least <= inducing.num_inducing:
+        return False
+    warnings.warn(
+        f"{inducing.num_inducing} {type(inducing).__name__} variables are too few for a stream that is this long "
+        f"against the kernel's lengthscale; about {inducing.num_needed(kernel)} would resolve it"
+        + ("" if least < FAR_TOO_MANY else ": points, or a memory with a window, may serve better"),
+        ResolutionWarning,
+        stacklevel=stacklevel,
+    )
+    return True
+
+
+@torch.no_grad()
+def warn_misfit(
+    stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, stacklevel: int
+) -> None:
+    """Warn if 1/N Σ (y - mean)² / var of data just learnt is far above 1, which a model that suits them stays below.
+
+    A kernel that is too smooth leaves more, and a noise that is too small. Where variables are too few to follow the
+    kernel it cannot be told.
+
+    Args:
+        stream: The posterior, with q(u) at its optimum.
+        kernel: The kernel.
+        likelihood: A Gaussian likelihood.
+        x: Inputs of the task, `[N, D]`.
+        y: Targets, `[*L, N]`.
+        stacklevel: How far above this function the user's code is.
+    """
+    if len(x) < FEWEST:
+        return
+    some = torch.linspace(0, len(x) - 1, min(len(x), MOST), device=x.device).round().long()
+    frame, q = stream.posterior(kernel)
+    a, prior = frame.features(x[some])
+    if (residual_variance(a, prior) / prior).mean() > 1 - RESOLVED:
+        return
+    predicted = predictive(likelihood, *q.marginals(a, prior))
+    excess = float(((y[..., some] - predicted.mean) ** 2 / predicted.variance).mean())
+    if excess <= max(MISFIT, stats.chi2.isf(CHANCE, len(some)) / len(some)):
+        return
+    warnings.warn(
+        f"the data of this task lie, in mean square, {excess:.0f} times as far from the predictions for them as these "
+        "expect: kernel and noise, found on earlier data, do not suit them, and predictions here are too sure. Train "
+        "them on (train_hyperparameters=True; in configs hyperparameters: train_always), or find them on a longer "
+        "first task",
+        MisfitWarning,
+        stacklevel=stacklevel,
+    )
