@@ -21,6 +21,8 @@ class Experiment:
         seeds: How many seeds the paper has.
         minutes: About how long one run takes on one core, to begin with the short ones.
         quick: What differs once more in the quick plan; None leaves it out there.
+        against: Name of the experiment to compare it with, seed by seed: OVC, the best baseline of the paper, with as
+            many variables and learnt in the same way.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Experiment:
     seeds: int = 5
     minutes: float = 0.2
     quick: Options | None = None
+    against: str | None = None
 
     @property
     def file(self) -> Path:

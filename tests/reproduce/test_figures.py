@@ -73,6 +73,18 @@ def test_the_page_has_what_was_run_and_names_what_was_not(tmp_path: Path) -> Non
     assert "Not run: `toy_figure_1`, `toy_legt`." in page
 
 
+def test_methods_are_compared_on_the_seeds_that_both_have(tmp_path: Path) -> None:
+    for seed, shift in ((1, 0.0), (2, 5.0), (3, 50.0)):
+        make(tmp_path, "solar_ohsgpr_M50", seed, 10, 10, shift)
+    for seed, shift in ((1, 1.0), (2, 6.0)):
+        make(tmp_path, "solar_ovc_M50", seed, 10, 10, shift)
+    named = [experiment for experiment in EXPERIMENTS if experiment.name.endswith("_M50")][:2]
+    results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")], named)
+    ohsgpr, ovc = [line.split(" | ") for line in (tmp_path / "page.md").read_text().splitlines() if "`solar" in line]
+    assert ohsgpr[2:5] == ["3", "28.333 ± 68.408", "-1.000 ± 0.000"]
+    assert ovc[2:5] == ["2", "13.500 ± 31.766", "–"]
+
+
 def test_a_page_of_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")])

@@ -32,6 +32,17 @@ def test_names_are_unique_and_configs_exist() -> None:
     assert [experiment for experiment in EXPERIMENTS if not experiment.config] == [RENEWAL]
 
 
+def test_experiments_are_compared_with_one_that_is_there_and_has_as_many_variables() -> None:
+    known = {experiment.name: experiment for experiment in EXPERIMENTS}
+    for experiment in EXPERIMENTS:
+        assert experiment.against is not None or experiment.group in ("toy", "moons")
+        if experiment.against and experiment is not RENEWAL:
+            other = known[experiment.against]
+            assert other.group == experiment.group
+            for key in ("model.num_inducing", "data.task_order", "model.consolidation"):
+                assert other.options.get(key) == experiment.options.get(key)
+
+
 def test_a_name_says_what_the_options_are() -> None:
     for experiment in EXPERIMENTS:
         size = experiment.options.get("model.num_inducing")

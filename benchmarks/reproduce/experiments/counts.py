@@ -15,11 +15,21 @@ def covid() -> Iterable[Experiment]:
         for method in ("ohsvgp", "ovc", "coss"):
             name, paper = f"covid_{method}_natural_M{size}", "ours: section 5.1 by natural gradients"
             quick = {} if size == SIZES[0] else None
-            yield Experiment(name, "covid", f"covid_{method}", paper, options | NATURAL, minutes=0.3, quick=quick)
+            yield Experiment(
+                name,
+                "covid",
+                f"covid_{method}",
+                paper,
+                options | NATURAL,
+                minutes=0.1,
+                quick=quick,
+                against=f"covid_ovc_natural_M{size}",
+            )
         for method in ("ohsvgp", "ovc", "osvgp"):
             name, paper = f"covid_{method}_M{size}", "section 5.1, figure 4, table 1"
             few = {"data.steps_per_epoch": 50} if (method, size) == ("osvgp", SIZES[0]) else None
-            yield Experiment(name, "covid", f"covid_{method}", paper, options, minutes=6, quick=few)
+            ovc = f"covid_ovc_M{size}"
+            yield Experiment(name, "covid", f"covid_{method}", paper, options, minutes=6, quick=few, against=ovc)
 
 
 #: Options of the renewal model are those of `benchmarks.reproduce.renewal_run`.
@@ -31,5 +41,6 @@ RENEWAL = Experiment(
     {"chains": 4, "warmup": 300, "samples": 300},
     minutes=15,
     quick={"chains": 2, "warmup": 20, "samples": 20},
+    against="covid_ovc_natural_M30",
 )
 COVID = (*covid(), RENEWAL)

@@ -22,12 +22,14 @@ def uci(data: str) -> Iterable[Experiment]:
         for method in CLOSED_FORM:
             name, paper = f"{data}_{method}", "ours: section 5.2 in closed form"
             full_name = f"{data}_{short}_{method}"
-            yield Experiment(full_name, "uci", name, paper, options, minutes=closed, quick=quick)
+            ovc = f"{data}_{short}_ovc_closed"
+            yield Experiment(full_name, "uci", name, paper, options, minutes=closed, quick=quick, against=ovc)
         for method in FREE_FORM:
             name, paper = f"{data}_{method}", "section 5.2, figure 5"
             full_name = f"{data}_{short}_{method}"
             few = SMALL | {"data.steps_per_epoch": 20} if quick and method == "osvgp" else None
-            yield Experiment(full_name, "uci", name, paper, options, minutes=iterated, quick=few)
+            ovc = f"{data}_{short}_ovc"
+            yield Experiment(full_name, "uci", name, paper, options, minutes=iterated, quick=few, against=ovc)
 
 
 MOONS = (

@@ -35,6 +35,7 @@ def era5() -> Iterable[Experiment]:
                         seeds=3,
                         minutes=size / 10,
                         quick=QUICK if shown else None,
+                        against=f"era5_{data}_OVC_{protection}_M{size}",
                     )
 
 
