@@ -7,16 +7,13 @@ import numpy as np
 
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 from gpvae.report.runs import read_runs
-from gpvae.summary import mean_interval
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A score after each task: mean and 95 % interval over runs."""
+    """A score after each task, mean over runs."""
 
     mean: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
     runs: int
 
 
@@ -41,9 +38,7 @@ def curve(experiment: Path, metric: str, task: int | None = None) -> Curve | Non
     if not tables:
         return None
     rows = [table.seen(metric) if task is None else table.matrix(metric)[:, task - 1] for table in tables]
-    cells = [mean_interval(column) for column in np.stack(rows, axis=1).tolist()]
-    mean, low, high = (np.array([getattr(cell, name) for cell in cells]) for name in ("mean", "low", "high"))
-    return Curve(mean, low, high, len(tables))
+    return Curve(np.mean(rows, axis=0), len(tables))
 
 
 def ends(experiment: Path, metric: str) -> Ends | None:

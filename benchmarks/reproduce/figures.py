@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -54,8 +55,8 @@ MEASURES = {
 }
 #: Beyond this, in nats, a curve leaves the picture.
 TALLEST = {"solar": 2.0, "audio": 6.0}
-#: The interval of fewer runs is as wide as the picture.
-FEWEST = 5
+#: Whose predictions on Solar are shown, of the first seed with the smallest M.
+PREDICTIONS = ("ohsgpr", "ovc", "osgpr")
 DPI = 90
 
 
@@ -73,6 +74,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments.output.mkdir(parents=True, exist_ok=True)
     drawn = {
         "series.png": series(arguments.folder / "runs"),
+        "predictions.png": predictions(arguments.folder / "runs"),
         "covid.png": covid(arguments.folder / "runs"),
         "tables.png": tables(arguments.folder / "runs"),
         "weather.png": weather(arguments.folder / "runs"),
@@ -94,10 +96,25 @@ def series(runs: Path) -> Figure | None:
     return _panels(panels, METHODS, tallest=[TALLEST[data] for data, sizes in SERIES.items() for _ in sizes])
 
 
+def predictions(runs: Path) -> Figure | None:
+    """What some methods predict on Solar after all ten tasks, as in figure 3."""
+    size = SERIES["solar"][0]
+    drawn = {name: runs / f"solar_{name}_M{size}" / "seed_1" / "figures" / "stream_10.png" for name in PREDICTIONS}
+    found = {METHODS[name][0]: plt.imread(path) for name, path in drawn.items() if path.is_file()}
+    if not found:
+        return None
+    figure = Figure(figsize=(7.5, 3 * len(found)), layout="constrained")
+    for ax, (label, image) in zip(figure.subplots(len(found), squeeze=False)[:, 0], found.items(), strict=True):
+        ax.imshow(image, interpolation="antialiased")
+        ax.set_title(f"{label}, M = {size}", loc="left")
+        ax.axis("off")
+    return figure
+
+
 def tables(runs: Path) -> Figure | None:
     """NLPD over the tasks seen, as in figure 5."""
     panels = {
-        f"{data.capitalize()}, {words}": {method: runs / f"{data}_{order}_{method}" for method in TABLES}
+        f"{data.capitalize()}\n{words}": {method: runs / f"{data}_{order}_{method}" for method in TABLES}
         for data in ("skillcraft", "powerplant")
         for order, words in ORDERS.items()
     }
@@ -161,7 +178,7 @@ def _panels(
         found = {method: curve(folder, "nlpd") for method, folder in folders.items()}
         any_lines |= _lines(ax, found, styles)
         ax.set(title=title, xlabel="tasks seen", xticks=range(2, 11, 2))
-        if lines := [line.mean for line in found.values() if line is not None]:  # bands may be wider than the picture
+        if lines := [line.mean for line in found.values() if line is not None]:
             low, high = min(map(np.min, lines)), min(max(map(np.max, lines)), height)
             ax.set_ylim(low - 0.1 * (high - low), high + (0.05 * (high - low) if high < height else 0))
     figure.axes[0].set_ylabel("NLPD over tasks seen")
@@ -176,8 +193,6 @@ def _lines(ax: Axes, found: Mapping[str, Curve | None], styles: Mapping[str, tup
         label, colour = styles[name]
         tasks = np.arange(1, len(line.mean) + 1)
         ax.plot(tasks, line.mean, color=colour, label=label, lw=1.6, marker="o", ms=2.5)
-        if line.runs >= FEWEST:
-            ax.fill_between(tasks, line.low, line.high, color=colour, alpha=0.15, lw=0)
     return any(line is not None for line in found.values())
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -60,6 +61,15 @@ def test_only_what_there_are_runs_of_is_drawn(name: str, num_tasks: int, drawn: 
     main(["--folder", str(tmp_path), "--output", str(tmp_path / "figures")])
     assert [path.name for path in (tmp_path / "figures").iterdir()] == [drawn]
     assert (tmp_path / "figures" / drawn).stat().st_size < 150_000
+
+
+def test_predictions_are_those_that_runs_have_drawn(tmp_path: Path) -> None:
+    make(tmp_path, "solar_osgpr_M50", 1, 10, 10)
+    figures = tmp_path / "runs" / "solar_osgpr_M50" / "seed_1" / "figures"
+    figures.mkdir()
+    plt.imsave(figures / "stream_10.png", np.zeros((20, 60)))
+    main(["--folder", str(tmp_path), "--output", str(tmp_path / "figures")])
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"predictions.png", "series.png"}
 
 
 def test_the_page_has_what_was_run_and_names_what_was_not(tmp_path: Path) -> None:
