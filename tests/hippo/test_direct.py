@@ -49,3 +49,22 @@ def test_without_its_factors_the_boundary_term_is_wrong() -> None:
         half = A @ K + boundary(correlation, SIZE, t, 64)[:, None]
         K = K + (half + half.mT) / t / steps
     assert float((K - exact(END)).abs().max()) > 0.05
+
+
+def test_with_the_many_variables_of_the_paper_euler_explodes() -> None:
+    """It is stable for steps below t / M, roughly; the closed form knows no steps."""
+    size, lengthscale = 150, 0.03
+
+    def smooth(lag: Tensor) -> Tensor:
+        return torch.exp(-0.5 * (lag / lengthscale) ** 2)
+
+    def closed_form(t: Tensor) -> Tensor:
+        s, Phi = LegS(size).projection(400, t)
+        return Phi.mT @ smooth(t * (s[:, None] - s)) @ Phi
+
+    ends = {steps: evolve_kuu(smooth, closed_form(START), START, END, steps) for steps in (300, 1200)}
+    errors = {steps: float((K - closed_form(END)).abs().max()) for steps, K in ends.items()}
+    assert errors[300] > 1e6
+    assert errors[1200] < 1e-2
+    assert torch.linalg.eigvalsh(closed_form(END)).min() > -1e-15
+    assert torch.linalg.eigvalsh(ends[1200]).min() < -1e-12
