@@ -28,7 +28,7 @@ BENCHMARKS = (
     Benchmark("peak_memory", "the most memory of a stream, against gpytorch", (110, 35)),
     Benchmark("long_stream", "an update early and late in 1,000 tasks", (270, 45)),
     Benchmark("path_memory", "the memory of a path against stepping the HiPPO ODE", (65, 10)),
-    Benchmark("lightning_overhead", "Lightning against the plain library", (25, 30), ("--training-only",)),
+    Benchmark("lightning_overhead", "Lightning against the plain library", (25, 20), ("--training-only",)),
     Benchmark("nlpd", "test NLPD beside targets", (37, 20), ("--data", "solar", "skillcraft")),
     Benchmark("features", "noise of random features by sampling method", (15, 5)),
     Benchmark("vae_steps", "training steps of the GP-VAE, computed once a task or every step", (190, 10)),

@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.report import console
 from benchmarks.reproduce.experiment import Experiment
 from benchmarks.reproduce.experiments import EXPERIMENTS
+from benchmarks.reproduce.runs import Run as Planned
 from gpvae.metrics.task_table import FILE_NAME, SEEN
 from gpvae.report.clock import read_times
 from gpvae.report.runs import Run, read_runs
@@ -60,7 +61,7 @@ def main(argv: Sequence[str] | None = None, experiments: Sequence[Experiment] = 
     parser.add_argument("--folder", type=Path, default=Path("runs/reproduce"), help="where the runs are")
     parser.add_argument("--output", type=Path, default=PAGE, help="where the page goes")
     arguments = parser.parse_args(argv)
-    finished = {experiment.name: by_seed(arguments.folder / "runs" / experiment.name) for experiment in experiments}
+    finished = {experiment.name: by_seed(experiment, arguments.folder) for experiment in experiments}
     rows = {experiment.name: row(experiment, finished) for experiment in experiments}
     done = sum(int(cells["seeds"]) for cells in rows.values() if cells)
     if not done:
@@ -79,17 +80,19 @@ def main(argv: Sequence[str] | None = None, experiments: Sequence[Experiment] = 
     console.print(f"wrote {arguments.output}", highlight=False)
 
 
-def by_seed(experiment: Path) -> dict[str, Run]:
-    """The finished runs of an experiment, by the name of the seed.
+def by_seed(experiment: Experiment, where: Path) -> dict[int, Run]:
+    """The runs of an experiment that are finished as the plan has them, by seed.
 
     Args:
-        experiment: Its folder.
+        experiment: The experiment.
+        where: Folder of all runs.
     """
-    runs, _ = read_runs(sorted(file.parent for file in experiment.glob(f"seed_*/{FILE_NAME}")))
-    return {run.folder.name: run for run in runs}
+    seeds = [seed for seed in range(1, experiment.seeds + 1) if Planned(experiment, seed, where).finished()]
+    runs, _ = read_runs([where / Planned(experiment, seed, where).folder for seed in seeds])
+    return {int(run.folder.name.removeprefix("seed_")): run for run in runs}
 
 
-def row(experiment: Experiment, finished: Mapping[str, Mapping[str, Run]]) -> dict[str, str]:
+def row(experiment: Experiment, finished: Mapping[str, Mapping[int, Run]]) -> dict[str, str]:
     """What the finished runs of an experiment say, by column; nothing if there are none.
 
     Args:
