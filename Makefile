@@ -14,7 +14,7 @@ setup: $(STAMP)  ## install the package and its tools into .venv
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install -c constraints.txt -e ".[dev]"
+	.venv/bin/python -m pip install -c constraints.txt -e ".[dev,docs]"
 	touch $@
 
 hooks: $(STAMP)  ## check every commit with pre-commit
@@ -38,12 +38,8 @@ types: $(STAMP)  ## check types
 
 check: lint types test  ## lint, types and test: what CI runs
 
-docs: .venv/.docs  ## build the documentation into site/
+docs: $(STAMP)  ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
-
-.venv/.docs: $(STAMP)
-	.venv/bin/python -m pip install -c constraints.txt -e ".[docs]"
-	touch $@
 
 dist: $(STAMP)  ## build sdist and wheel into dist/
 	rm -rf dist

@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
         any(find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings_handlers", "ziamath")),
-        reason="what the documentation is built with is not installed: make docs",
+        reason="what the documentation is built with is not installed: pip install -e '.[docs]'",
     ),
 ]
 CHROMIUM = shutil.which("chromium")
