@@ -1,4 +1,4 @@
-"""The first command of the README, as it is: ten tasks of the sample, every score, every figure, honest intervals."""
+"""The first command of the README, at half its places: ten tasks of the sample, every score, every figure, honest intervals."""
 
 import re
 from pathlib import Path
@@ -23,11 +23,13 @@ def first_command() -> str:
 @pytest.mark.slow
 def test_the_shipped_stream_is_learnt_and_remembered_with_honest_intervals(tmp_path: Path) -> None:
     assert first_command() == "make setup && .venv/bin/lightning fit -c configs/era5_ohsvgp.yaml"
-    fit = run(tmp_path, "fit", "-c", str(CONFIG), program=[script("lightning")], seconds=600, OMP_NUM_THREADS="1")
+    fewer = ("--data.points", "16")  # half the places, and so half the steps of an epoch
+    words = ("fit", "-c", str(CONFIG), *fewer)
+    fit = run(tmp_path, *words, program=[script("lightning")], seconds=600, OMP_NUM_THREADS="1")
     assert fit.returncode == 0, fit.stderr
     assert "SYNTHETIC" in fit.stderr + fit.stdout
     assert "NLPD on each task" in fit.stdout
-    folder = tmp_path / "runs" / "era5_ohsvgp" / "seed_1"
+    folder = tmp_path / "runs" / "era5_ohsvgp_points_16" / "seed_1"
     table = TaskTable.read(folder / "task_metrics.csv")
     pairs = {(after, task) for after in range(1, 11) for task in range(1, after + 1)}
     for metric in ("nlpd", "rmse"):
@@ -35,10 +37,11 @@ def test_the_shipped_stream_is_learnt_and_remembered_with_honest_intervals(tmp_p
     assert len(table.variables) == 17
 
     nlpd = table.matrix("nlpd")
-    assert nlpd.diagonal().mean() < 0.75
-    assert table.seen("nlpd")[-1] < 1.05  # the spread of standardised values alone would give 1.42
+    assert nlpd.diagonal().mean() < 0.85
+    assert table.seen("nlpd")[-1] < 0.85  # the spread of standardised values alone would give 1.42
+    assert table.forgetting("nlpd") < 0.1
     coverage = {name: table.scores[10, 10, f"coverage_seen:{name}"] for name in table.variables}
-    assert all(0.8 <= share <= 0.97 for share in coverage.values()), coverage
+    assert all(0.85 <= share <= 0.995 for share in coverage.values()), coverage
 
     events = EventAccumulator(str(folder))
     events.Reload()
