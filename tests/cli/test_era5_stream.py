@@ -1,4 +1,4 @@
-"""The first command of the README, at half its places: ten tasks of the sample, every score, every figure, honest intervals."""
+"""The first command of the README, at half its places: ten tasks, every score, every figure, honest intervals."""
 
 import re
 from pathlib import Path
