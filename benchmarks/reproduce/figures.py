@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.report import console
-from benchmarks.reproduce.curves import Curve, Ends, curve, ends
+from benchmarks.reproduce.curves import Ends, common_seeds, curve, ends
 
 #: Names in legends and their colours, which people who see colours differently tell apart.
 METHODS = {
@@ -135,9 +135,10 @@ def measures(runs: Path) -> Figure | None:
     """NLPD of the first task after each task, for the measures of appendix F.4."""
     figure = Figure(figsize=(4.2, 2.8), layout="constrained")
     ax = figure.subplots()
-    found = {name: curve(runs / f"toy_{name}", "nlpd", task=1) for name in MEASURES}
-    any_lines = _lines(ax, found, MEASURES)
-    ax.set(xlabel="tasks learnt", ylabel="NLPD of task 1", xticks=[1, 2, 3])
+    folders = {name: runs / f"toy_{name}" for name in MEASURES}
+    seeds = common_seeds(folders.values())
+    any_lines = _lines(ax, {name: curve(folder, "nlpd", seeds, task=1) for name, folder in folders.items()}, MEASURES)
+    ax.set(xlabel=f"tasks learnt ({_counted(seeds)})", ylabel="NLPD of task 1", xticks=[1, 2, 3])
     _legend(figure)
     return figure if any_lines else None
 
@@ -147,13 +148,15 @@ def covid(runs: Path) -> Figure | None:
     figure = Figure(figsize=(8, 2.8), layout="constrained")
     any_dots = False
     for ax, size in zip(figure.subplots(1, 2, sharey=True), (15, 30), strict=True):
-        found = {name: ends(runs / f"{name}_M{size}", "nlpd") for name in COVID}
+        folders = {name: runs / f"{name}_M{size}" for name in COVID}
+        seeds = common_seeds([*folders.values(), runs / "covid_renewal"])
+        found = {name: ends(folder, "nlpd", seeds) for name, folder in folders.items()}
         for offset, (name, (label, colour)) in zip(np.linspace(-0.24, 0.24, len(COVID)), COVID.items(), strict=True):
             any_dots |= _dots(ax, found[name], offset, label, colour)
-        if (renewal := ends(runs / "covid_renewal", "nlpd")) is not None:
+        if (renewal := ends(runs / "covid_renewal", "nlpd", seeds)) is not None:
             places = np.arange(1, len(renewal.last) + 1)
             ax.plot(places, renewal.last, "_", color="black", ms=28, label="AR(2) renewal, all at once")
-        ax.set(title=f"M = {size}", xlabel="task", xticks=range(1, 6))
+        ax.set(title=f"M = {size}", xlabel=f"task ({_counted(seeds)})", xticks=range(1, 6))
     figure.axes[0].set_ylabel("NLPD of a task")
     _legend(figure)
     return figure if any_dots else None
@@ -164,35 +167,42 @@ def _panels(
     styles: Mapping[str, tuple[str, str]],
     tallest: Sequence[float] | None = None,
 ) -> Figure | None:
-    """NLPD over the tasks seen in panels side by side; None if there are no runs.
+    """NLPD over the tasks seen in panels side by side, on the seeds that all methods have; None if there are no runs.
 
     Args:
         panels: Folders of experiments by title and method.
         styles: Label and colour by method.
         tallest: Beyond this a curve leaves its panel.
     """
+    heights = dict(zip(panels, tallest or [math.inf] * len(panels), strict=True))
+    seeds = {title: common_seeds(folders.values()) for title, folders in panels.items()}
+    shown = [title for title in panels if seeds[title]]
+    if not shown:
+        return None
     figure = Figure(figsize=(10, 2.8), layout="constrained")
-    any_lines = False
-    heights = tallest or [math.inf] * len(panels)
-    for ax, (title, folders), height in zip(figure.subplots(1, len(panels)), panels.items(), heights, strict=True):
-        found = {method: curve(folder, "nlpd") for method, folder in folders.items()}
-        any_lines |= _lines(ax, found, styles)
-        ax.set(title=title, xlabel="tasks seen", xticks=range(2, 11, 2))
-        if lines := [line.mean for line in found.values() if line is not None]:
-            low, high = min(map(np.min, lines)), min(max(map(np.max, lines)), height)
-            ax.set_ylim(low - 0.1 * (high - low), high + (0.05 * (high - low) if high < height else 0))
+    for ax, title in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+        found = {method: curve(folder, "nlpd", seeds[title]) for method, folder in panels[title].items()}
+        _lines(ax, found, styles)
+        ax.set(title=title, xlabel=f"tasks seen ({_counted(seeds[title])})", xticks=range(2, 11, 2))
+        lines = [line for line in found.values() if line is not None]
+        low, high = min(map(np.min, lines)), min(max(map(np.max, lines)), heights[title])
+        ax.set_ylim(low - 0.1 * (high - low), high + (0.05 * (high - low) if high < heights[title] else 0))
     figure.axes[0].set_ylabel("NLPD over tasks seen")
     _legend(figure)
-    return figure if any_lines else None
+    return figure
 
 
-def _lines(ax: Axes, found: Mapping[str, Curve | None], styles: Mapping[str, tuple[str, str]]) -> bool:
+def _counted(seeds: Sequence[str]) -> str:
+    return "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
+
+
+def _lines(ax: Axes, found: Mapping[str, np.ndarray | None], styles: Mapping[str, tuple[str, str]]) -> bool:
     for name, line in found.items():
         if line is None:
             continue
         label, colour = styles[name]
-        tasks = np.arange(1, len(line.mean) + 1)
-        ax.plot(tasks, line.mean, color=colour, label=label, lw=1.6, marker="o", ms=2.5)
+        tasks = np.arange(1, len(line) + 1)
+        ax.plot(tasks, line, color=colour, label=label, lw=1.6, marker="o", ms=2.5)
     return any(line is not None for line in found.values())
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.reproduce import results
-from benchmarks.reproduce.curves import curve, ends
+from benchmarks.reproduce.curves import common_seeds, curve, ends
 from benchmarks.reproduce.experiments import EXPERIMENTS
 from benchmarks.reproduce.figures import main
 from benchmarks.reproduce.runs import Run
@@ -32,22 +32,23 @@ def make(folder: Path, name: str, seed: int, num_tasks: int = 3, learnt: int = 3
         Run(experiment, seed, folder).write(seconds=1.0 if learnt == num_tasks else None)
 
 
-def test_curves_are_means_over_finished_runs(tmp_path: Path) -> None:
-    make(tmp_path, "toy_legs", 1)
-    make(tmp_path, "toy_legs", 2, shift=2.0)
+def test_curves_are_means_over_the_seeds_that_all_have_finished(tmp_path: Path) -> None:
+    for seed, shift in ((1, 0.0), (2, 2.0), (4, 50.0)):
+        make(tmp_path, "toy_legs", seed, shift=shift)
     make(tmp_path, "toy_legs", 3, learnt=2, shift=100.0)
-    folder = tmp_path / "runs" / "toy_legs"
-    seen, first = curve(folder, "nlpd"), curve(folder, "nlpd", task=1)
-    assert seen is not None
-    assert first is not None
-    assert seen.runs == 2
-    np.testing.assert_allclose(seen.mean, [2, 3, 4])
-    np.testing.assert_allclose(first.mean, [12, 13, 14])
-    both = ends(folder, "nlpd")
+    for seed in (1, 2, 3):
+        make(tmp_path, "toy_legt", seed)
+    legs, legt, nothing = (tmp_path / "runs" / name for name in ("toy_legs", "toy_legt", "nothing"))
+    seeds = common_seeds([legs, legt, nothing])
+    assert seeds == ["seed_1", "seed_2"]
+    np.testing.assert_allclose(curve(legs, "nlpd", seeds), [2, 3, 4])
+    np.testing.assert_allclose(curve(legs, "nlpd", seeds, task=1), [12, 13, 14])
+    both = ends(legs, "nlpd", seeds)
     assert both is not None
     np.testing.assert_allclose(both.first, [12, 23, 34])
     np.testing.assert_allclose(both.last, [14, 24, 34])
-    assert curve(tmp_path / "runs" / "nothing", "nlpd") is None
+    assert curve(nothing, "nlpd", seeds) is None
+    assert common_seeds([nothing]) == []
 
 
 @pytest.mark.parametrize(
