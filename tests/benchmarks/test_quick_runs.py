@@ -19,6 +19,7 @@ CHEAP = {
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")  # small runs have few variables
 @pytest.mark.parametrize("name", CHEAP)
 def test_quick_run(
     name: str, real_data: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -16,6 +16,7 @@ Load = Callable[[], tuple[Tensor, Tensor]]
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::gpvae.MisfitWarning")  # by norm, the first task is not like the last ones
 @pytest.mark.parametrize(
     ("file", "load", "ordering"),
     [
@@ -39,6 +40,7 @@ def test_path_memory_is_within_003_of_ovc(
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::gpvae.MisfitWarning")
 def test_powerplant_by_norm_wants_a_longer_lengthscale(real_data: Callable[[str], Path]) -> None:
     """One input of Powerplant takes only 634 values and serves as an identity for each.
 
