@@ -42,7 +42,7 @@ def series(data: str, sizes: tuple[int, int, int], seconds_a_size: float) -> Ite
     for size in (sizes[0], sizes[-1]):
         quick = {"data.steps_per_epoch": 20} if (data, size) == ("solar", sizes[0]) else None
         for method in TRAINED:
-            minutes = size * seconds_a_size / 30
+            minutes = size * seconds_a_size / 10
             yield _experiment(data, size, method, "appendix F.2", minutes=minutes, quick=quick)
 
 

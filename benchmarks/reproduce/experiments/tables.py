@@ -9,7 +9,7 @@ TASK_ORDERS = {"first_dimension": "dim0", "l2_norm": "l2"}
 FREE_FORM = ("ohsvgp_o", "ohsvgp_k", "osvgp", "ovc")
 CLOSED_FORM = ("ohsgpr_o", "ohsgpr_k", "ovc_closed")
 #: About how many minutes a run takes, in closed form and by 2,000 iterations a task.
-MINUTES = {"skillcraft": (0.4, 40.0), "powerplant": (0.8, 40.0)}
+MINUTES = {"skillcraft": (0.2, 10.0), "powerplant": (0.4, 20.0)}
 SMALL = {"model.num_inducing": 64}
 
 

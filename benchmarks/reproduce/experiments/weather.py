@@ -33,7 +33,7 @@ def era5() -> Iterable[Experiment]:
                         paper,
                         options,
                         seeds=3,
-                        minutes=size / 10,
+                        minutes=size / 50,
                         quick=QUICK if shown else None,
                         against=f"era5_{data}_OVC_{protection}_M{size}",
                     )
