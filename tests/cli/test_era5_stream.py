@@ -1,4 +1,4 @@
-"""The first command of the README, with a quarter of its places: ten tasks, every score and figure, honest intervals."""
+"""The first command of the README, with a quarter of its places: ten tasks, scores, figures, honest intervals."""
 
 import re
 from pathlib import Path
