@@ -5,7 +5,7 @@ import warnings
 import torch
 from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import Likelihood
-from scipy import stats
+from scipy.special import chdtri
 from torch import Tensor
 
 from gpvae.inducing import InducingVariables
@@ -80,7 +80,7 @@ def warn_misfit(
         return
     predicted = predictive(likelihood, *q.marginals(a, prior))
     excess = float(((y[..., some] - predicted.mean) ** 2 / predicted.variance).mean())
-    if excess <= max(MISFIT, stats.chi2.isf(CHANCE, len(some)) / len(some)):
+    if excess <= max(MISFIT, chdtri(len(some), CHANCE) / len(some)):  # chi² exceeds it so rarely
         return
     warnings.warn(
         f"the data of this task lie, in mean square, {excess:.0f} times as far from the predictions for them as these "
