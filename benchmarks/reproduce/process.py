@@ -3,7 +3,6 @@
 Each process is forked from one that has the package imported already: most runs take less time than the import does.
 """
 
-import fcntl
 import multiprocessing as mp
 import os
 import signal
@@ -12,9 +11,9 @@ import time
 from collections.abc import Sequence
 from multiprocessing.context import BaseContext
 from pathlib import Path
-from typing import TextIO
 
 from benchmarks.reproduce.runs import Run
+from datamodules.locks import POLL, hold
 from gpvae.run_folder import clear
 
 #: How a run that another process is at ends.
@@ -45,8 +44,7 @@ def carry_out(run: Run, words: Sequence[str], before: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; whoever started this ends it
     log, is_fit = run.log, bool(run.experiment.config)
     log.parent.mkdir(parents=True, exist_ok=True)
-    lock = log.with_suffix(".lock").open("w")  # open, and so locked, for as long as this process lives
-    if not locked(lock, PATIENCE):
+    if held(log.with_suffix(".lock"), PATIENCE) is None:  # for as long as this process lives
         sys.exit(BUSY)
     with log.open("w") as file:
         os.dup2(file.fileno(), 1)
@@ -67,22 +65,17 @@ def carry_out(run: Run, words: Sequence[str], before: float) -> None:
         renewal(words)
 
 
-def locked(file: TextIO, patience: float) -> bool:
-    """Whether a file could be locked.
+def held(path: Path, patience: float) -> int | None:
+    """Hold a file as `datamodules.locks.hold` does; nothing if another process holds it and goes on doing so.
 
     Args:
-        file: The file; the lock lasts until it is closed.
+        path: The file.
         patience: Seconds to go on trying.
     """
     until = time.monotonic() + patience
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except OSError:
-            if time.monotonic() > until:
-                return False
-            time.sleep(0.05)
+    while (descriptor := hold(path)) is None and time.monotonic() < until:
+        time.sleep(POLL)
+    return descriptor
 
 
 def last_words(log: Path) -> str:
