@@ -1,17 +1,30 @@
 """What all tests share."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 from hypothesis import settings
 
 from datamodules.files import data_dir, fetch
 
-settings.register_profile("gpvae", deadline=None)  # a busy machine is no reason to fail
+# A busy machine is no reason to fail, nor is chance: other examples are drawn on request, --hypothesis-profile=explore.
+settings.register_profile("gpvae", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("gpvae")
 
 FUZZ_HEADER = ["inputs", "tried", "refused", "taken", "crashes", "silent NaN"]
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers() -> None:
+    """Seed all generators, so that a test's numbers do not hang on the tests that ran before it in its process."""
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 - the one that libraries draw from
+    torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")

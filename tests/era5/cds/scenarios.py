@@ -7,7 +7,7 @@ from tests.era5.cds import faults
 from tests.era5.cds.answers import zipped
 from tests.era5.cds.server import FOR_EVER, Behaviour, Fault, Place, Store
 
-HALF_A_MINUTE = 30 / 3600
+HALF_A_MINUTE, A_MOMENT = 30 / 3600, 3 / 3600
 TOO_LATE = "not done within .* hours: run again to go on with the jobs"
 QUEUED = "Number of queued requests for this dataset is temporarily limited"
 
@@ -98,14 +98,14 @@ SCENARIOS = {
     "stall": always("status", faults.stall, "does not answer .*check the network", num_posts=2),
     "stall of files once": once("file", faults.stall, num_posts=2),
     "stall of files": always("file", faults.stall, "does not answer .*check the network", num_posts=2),
-    "files that never end": always("file", faults.trickle, TOO_LATE, hours=1.5 / 3600, num_posts=2),
-    "files that drip": always("file", faults.drip, TOO_LATE, hours=1.5 / 3600, num_posts=2),
-    "answers that drip": always("status", faults.drip, TOO_LATE, hours=1.5 / 3600, num_posts=2),
-    "headers that drip": always("file", faults.drip_headers, TOO_LATE, hours=1.5 / 3600, num_posts=2),
+    "files that never end": always("file", faults.trickle, TOO_LATE, hours=A_MOMENT, num_posts=2),
+    "files that drip": always("file", faults.drip, TOO_LATE, hours=A_MOMENT, num_posts=2),
+    "answers that drip": always("status", faults.drip, TOO_LATE, hours=A_MOMENT, num_posts=2),
+    "headers that drip": always("file", faults.drip_headers, TOO_LATE, hours=A_MOMENT, num_posts=2),
     "cut once": once("file", faults.cut, num_posts=2),
     "cut": always("file", faults.cut, "breaks off .*check the network", num_posts=2),
-    "cut, and long pauses": always("file", faults.cut, TOO_LATE, hours=1.5 / 3600, pause=60.0, num_posts=2),
-    "503, and long pauses": always("file", TROUBLE, TOO_LATE, hours=1.5 / 3600, pause=60.0, num_posts=2),
+    "cut, and long pauses": always("file", faults.cut, TOO_LATE, hours=A_MOMENT, pause=60.0, num_posts=2),
+    "503, and long pauses": always("file", TROUBLE, TOO_LATE, hours=A_MOMENT, pause=60.0, num_posts=2),
     "short file once": Scenario((("head", faults.shorten, 1), ("file", faults.shorten, 1))),
     "short file": Scenario(
         (("head", faults.shorten, FOR_EVER), ("file", faults.shorten, FOR_EVER)), "2020-01-30.* did not come whole"
@@ -122,7 +122,7 @@ SCENARIOS = {
     "queue limit once": jobs(REJECTED, reason=QUEUED),
     "queue limit": jobs(*[REJECTED] * 9, says="takes no more requests for now .*temporarily limited", reason=QUEUED),
     "job dismissed": jobs(["accepted", "dismissed"], num_posts=3),
-    "job without end": jobs(*[["running"]] * 2, says=TOO_LATE, hours=1.0 / 3600, num_posts=2),
+    "job without end": jobs(*[["running"]] * 2, says=TOO_LATE, hours=A_MOMENT, num_posts=2),
     "results expired once": once("results", faults.refuse(404, "results expired")),
     "results expired": always("results", faults.refuse(404, "results expired"), "no longer has .*results expired"),
     "POST answered late": once("post", faults.answer_late(1.5), num_posts=2),

@@ -85,7 +85,7 @@ def test_nobody_waits_beyond_the_deadline(
     assert other.take(REQUESTS[0])
     with caplog.at_level(logging.INFO), pytest.raises(DownloadFailed, match=TOO_LATE):
         stream(download_hours=HALF_A_SECOND).prepare_data()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert caplog.messages.count(WAITS) == 1
     assert store.calls == []
     other.close()
