@@ -1,7 +1,6 @@
 """The site builds without a warning, and needs no network to be read."""
 
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import chromium
 from tests.docs.pages import PAGES, ROOT
 
 pytestmark = [
@@ -18,11 +18,6 @@ pytestmark = [
         any(find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings_handlers", "ziamath")),
         reason="what the documentation is built with is not installed: pip install -e '.[docs]'",
     ),
-]
-CHROMIUM = shutil.which("chromium")
-QUIET = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
 ]
 #: What a browser fetches by itself.
 FETCHED = re.compile(
@@ -84,11 +79,10 @@ def test_formulas_are_drawn(site: Path) -> None:
     assert (site / "STIXTwoMath-Regular.ttf").stat().st_size > 100_000
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
-def test_pages_can_be_searched_from_the_disk(site: Path, tmp_path: Path) -> None:
+@chromium.needed
+def test_pages_can_be_searched_from_the_disk(site: Path) -> None:
     page = f"{(site / 'concepts' / 'sites.html').as_uri()}?q=forgetting"
-    command = [str(CHROMIUM), *QUIET, f"--user-data-dir={tmp_path}", "--virtual-time-budget=15000", "--dump-dom", page]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=200, check=True).stdout
+    shown = chromium.browse(page, "--virtual-time-budget=15000", "--dump-dom")
     assert re.search(r"[1-9]\d* matching documents", shown)
 
 

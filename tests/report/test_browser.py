@@ -1,7 +1,6 @@
 """The page in a real browser, where there is one: nothing is wider than the screen, and it can be printed."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +9,8 @@ from PIL import Image
 
 from gpvae.report.html import escaped
 from gpvae.report.page import POLICY
+from tests import chromium
 
-CHROMIUM = shutil.which("chromium")
-QUIET = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update", "--hide-scrollbars"),
-]
 #: Tells the page around it how wide page and window are, and what reaches beyond the window where no box scrolls.
 MEASURE = """<script>addEventListener("load", () => {
   const page = document.documentElement;
@@ -27,17 +22,7 @@ MEASURE = """<script>addEventListener("load", () => {
 FRAME = """<script>onmessage = message => { document.title = message.data }</script>
 <iframe src="copy.html" width="%d" height="800" style="border: 0"></iframe>"""
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH"),
-]
-
-
-def browse(page: Path, *options: str) -> str:
-    """What the browser prints."""
-    profile = page.with_name("profile")
-    command = [str(CHROMIUM), *QUIET, f"--user-data-dir={profile}", *options, page.as_uri()]
-    return subprocess.run(command, capture_output=True, text=True, timeout=200, check=True).stdout
+pytestmark = [pytest.mark.slow, chromium.needed]
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -50,7 +35,7 @@ def test_nothing_is_wider_than_the_window(page_file: Path, tmp_path: Path, width
     copy.write_text(text.replace("<details>", "<details open>") if opened else text, encoding="utf-8")
     frame = tmp_path / "frame.html"
     frame.write_text(FRAME % width)
-    shown = browse(frame, "--window-size=1400,900", "--virtual-time-budget=10000", "--dump-dom")
+    shown = chromium.browse(frame.as_uri(), "--window-size=1400,900", "--virtual-time-budget=10000", "--dump-dom")
     assert f"<title>page {width} window {width} beyond </title>" in shown
 
 
@@ -60,7 +45,7 @@ def test_it_is_shown(page_file: Path, tmp_path: Path, width: int, scheme: int) -
     copy = Path(shutil.copy(page_file, tmp_path / "copy.html"))
     picture = tmp_path / "shot.png"
     settings = f"--blink-settings=preferredColorScheme={scheme}"
-    browse(copy, settings, f"--window-size={width},1000", f"--screenshot={picture}")
+    chromium.browse(copy.as_uri(), settings, f"--window-size={width},1000", f"--screenshot={picture}")
     pixels = np.asarray(Image.open(picture).convert("L"))
     assert pixels.shape == (1000, width)
     assert pixels.std() > 5
@@ -69,7 +54,7 @@ def test_it_is_shown(page_file: Path, tmp_path: Path, width: int, scheme: int) -
 
 def test_it_can_be_printed(page_file: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copy(page_file, tmp_path / "copy.html"))
-    browse(copy, f"--print-to-pdf={tmp_path / 'page.pdf'}")
+    chromium.browse(copy.as_uri(), f"--print-to-pdf={tmp_path / 'page.pdf'}")
     content = (tmp_path / "page.pdf").read_bytes()
     assert content.startswith(b"%PDF-")
     assert len(content) > 20_000
