@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from datamodules.files import data_dir, fetch
 
@@ -15,6 +16,8 @@ from datamodules.files import data_dir, fetch
 settings.register_profile("gpvae", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("gpvae")
+# Hypothesis also draws constants that it finds in modules imported so far, which hangs on the tests that ran before.
+providers._get_local_constants = lambda: providers._local_constants
 
 FUZZ_HEADER = ["inputs", "tried", "refused", "taken", "crashes", "silent NaN"]
 

@@ -62,7 +62,7 @@ def test_powers() -> None:
 def test_the_peak_sees_what_torch_allocates_and_frees() -> None:
     with Peak() as peak:
         torch.ones(10_000_000).sum()
-    assert 35e6 < peak.bytes < 60e6
+    assert 35e6 < peak.bytes < 100e6
     count, numbers = live_tensors()
     more = torch.zeros(1000)
     assert live_tensors() == (count + 1, numbers + len(more))

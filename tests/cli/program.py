@@ -63,7 +63,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def run(
-    folder: Path, *words: str, program: list[str] | None = None, seconds: float = 200, **variables: str
+    folder: Path, *words: str, program: list[str] | None = None, seconds: float = 1800, **variables: str
 ) -> subprocess.CompletedProcess:
     """Run the installed program in a folder, to its end."""
     command = [*(program or [script()]), *words]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from lightning.fabric.plugins.environments.lightning import find_free_network_port
 
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 from tests.cli.program import assert_same, run, run_here, script, weights, write_config
@@ -37,7 +38,7 @@ def test_two_processes_learn_resume_and_predict_as_one(tmp_path: Path) -> None:
         folder.mkdir()
         write_config(folder, model=MODEL, data=DATA | {"batch_size": batch_size})
     run_here(one, "fit", "-c", "small.yaml")
-    torchrun = [script("torchrun"), "--nproc_per_node", "2", script("lightning")]
+    torchrun = [script("torchrun"), "--standalone", "--nproc_per_node", "2", script("lightning")]
     fit = run(two, "fit", "-c", "small.yaml", *TWO, program=torchrun)
     assert fit.returncode == 0, fit.stderr
     assert fit.stdout.count("NLPD on each task") == 1
@@ -63,18 +64,19 @@ def test_two_processes_learn_resume_and_predict_as_one(tmp_path: Path) -> None:
     run_here(one, "predict", "-c", "small.yaml", "--ckpt_path", "last")
     with ThreadPoolExecutor(2) as pool:
         predict = ["predict", "-c", "small.yaml", "--ckpt_path", "last", *TWO]
-        for done in pool.map(lambda process: run(two, *predict, **as_slurm_starts(process)), range(2)):
+        port = str(find_free_network_port())
+        for done in pool.map(lambda process: run(two, *predict, **as_slurm_starts(process, port)), range(2)):
             assert done.returncode == 0, done.stderr
     assert_same_predictions(one / RUN, two / RUN)
     run_here(two, "predict", "-c", "small.yaml", *files, "--ckpt_path", "last")  # by one process, from files of two
     assert_same_predictions(one / RUN, two / "runs" / "files" / "seed_3")
 
 
-def as_slurm_starts(process: int) -> dict[str, str]:
-    """What SLURM tells each of two processes on one node."""
+def as_slurm_starts(process: int, port: str) -> dict[str, str]:
+    """What SLURM tells each of two processes on one node, and where they meet."""
     job = {"JOB_ID": "77123", "JOB_NAME": "weather", "NODELIST": "localhost", "NODEID": "0"}
     tasks = {"NTASKS": "2", "NTASKS_PER_NODE": "2", "PROCID": str(process), "LOCALID": str(process)}
-    return {f"SLURM_{name}": value for name, value in (job | tasks).items()}
+    return {"MASTER_PORT": port, **{f"SLURM_{name}": value for name, value in (job | tasks).items()}}
 
 
 def assert_same_predictions(*folders: Path) -> None:

@@ -84,7 +84,7 @@ def test_processes_that_start_together_write_once(own_folder: Path) -> None:
     processes = [context.Process(target=_started_together, args=(barrier, str(own_folder), results)) for _ in range(2)]
     for process in processes:
         process.start()
-    sums = {results.get(timeout=120) for _ in processes}
+    sums = {results.get(timeout=1800) for _ in processes}
     for process in processes:
         process.join(60)
         assert process.exitcode == 0

@@ -6,11 +6,12 @@ import resource
 import warnings
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from tests.fuzz.outcomes import Outcome
 
-PATIENCE = 60.0  # seconds
-MEMORY = 6 * 2**30  # bytes of addresses: asking for more than any input needs is a crash too
+PATIENCE = 600.0  # seconds
+MEMORY = 6 * 2**30  # bytes of addresses beyond those at the start: asking for more than any input needs is a crash too
 MODULES = ["tests.fuzz.era5_files", "tests.fuzz.checkpoints", "tests.fuzz.configs", "tests.fuzz.tables"]
 
 
@@ -59,7 +60,9 @@ class Worker:
 
 
 def _serve(function: Callable[[str], Outcome], connection: Connection) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
     logging.disable()

@@ -97,7 +97,7 @@ def test_processes_score_together(tmp_path: Path, world_size: int) -> None:
     ]
     processes = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) for command in commands]
     try:
-        errors = [process.communicate(timeout=120)[1].decode() for process in processes]
+        errors = [process.communicate(timeout=1800)[1].decode() for process in processes]
     finally:
         for process in processes:
             process.kill()

@@ -29,6 +29,8 @@ class Quiet(SimpleHTTPRequestHandler):
 
 def test_a_checkpoint_from_an_address_cannot_run_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path / "home"))  # where torch keeps what it downloads
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     torch.save({"state_dict": {}, "hyper_parameters": Bomb()}, tmp_path / "bomb.ckpt")
     server = HTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path)))
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -126,7 +126,7 @@ def test_hundreds_of_tasks_take_no_more_memory_than_a_hundred(method: str) -> No
         if number in (99, 199):
             sizes[number] = alive()
     (count, numbers), (later_count, later_numbers) = sizes.values()
-    assert later_count == count
+    assert later_count <= count
     assert later_numbers <= 1.5 * numbers  # nodes grow with the stream, up to a limit
     assert_finite(module, torch.linspace(0, 600, 50, dtype=torch.float64))
 

@@ -1,7 +1,6 @@
 """Everything that may happen to a download of two months, and how it must end."""
 
 from dataclasses import dataclass, field
-from functools import cache
 
 from tests.era5.cds import faults
 from tests.era5.cds.answers import zipped
@@ -22,6 +21,7 @@ class Scenario:
         behaviour: How the store behaves otherwise.
         hours: The deadline.
         pause: Seconds between two tries.
+        timeout: Seconds to wait for an answer.
         num_posts: How many jobs there must be after this and a second run, if that is not left open.
     """
 
@@ -30,6 +30,7 @@ class Scenario:
     behaviour: dict[str, object] = field(default_factory=dict)
     hours: float = HALF_A_MINUTE
     pause: float = 0.01
+    timeout: float = 20.0
     num_posts: int | None = None
 
     def set_up(self, store: Store) -> None:
@@ -57,9 +58,11 @@ def garbage(content: bytes) -> bytes:
     return bytes(len(content))
 
 
-@cache
+BOMB = zipped({"data.nc": bytes(20 * 2**20)})  # made before anybody waits for it
+
+
 def bomb(content: bytes) -> bytes:
-    return zipped({"data.nc": bytes(40 * 2**20)})
+    return BOMB
 
 
 TROUBLE = faults.refuse(503, "Service unavailable")
@@ -94,10 +97,10 @@ SCENARIOS = {
     "503 of results": always("results", TROUBLE, "is in trouble .*503 Service unavailable", num_posts=2),
     "503 of files": always("file", TROUBLE, "is in trouble .*503 Service unavailable", num_posts=2),
     "404 of files once": once("file", faults.refuse(404)),
-    "stall once": once("status", faults.stall, num_posts=2),
-    "stall": always("status", faults.stall, "does not answer .*check the network", num_posts=2),
-    "stall of files once": once("file", faults.stall, num_posts=2),
-    "stall of files": always("file", faults.stall, "does not answer .*check the network", num_posts=2),
+    "stall once": once("status", faults.stall, timeout=1.0, num_posts=2),
+    "stall": always("status", faults.stall, "does not answer .*check the network", timeout=1.0, num_posts=2),
+    "stall of files once": once("file", faults.stall, timeout=1.0, num_posts=2),
+    "stall of files": always("file", faults.stall, "does not answer .*check the network", timeout=1.0, num_posts=2),
     "files that never end": always("file", faults.trickle, TOO_LATE, hours=A_MOMENT, num_posts=2),
     "files that drip": always("file", faults.drip, TOO_LATE, hours=A_MOMENT, num_posts=2),
     "answers that drip": always("status", faults.drip, TOO_LATE, hours=A_MOMENT, num_posts=2),
@@ -125,7 +128,7 @@ SCENARIOS = {
     "job without end": jobs(*[["running"]] * 2, says=TOO_LATE, hours=A_MOMENT, num_posts=2),
     "results expired once": once("results", faults.refuse(404, "results expired")),
     "results expired": always("results", faults.refuse(404, "results expired"), "no longer has .*results expired"),
-    "POST answered late": once("post", faults.answer_late(1.5), num_posts=2),
+    "POST answered late": once("post", faults.answer_late(1.5), timeout=1.0, num_posts=2),
     "POST not answered": once("post", faults.drop_answer, num_posts=2),
     "POST never answered": always("post", faults.drop_answer, "", num_posts=2),
     "nonsense once": once("status", faults.talk_nonsense, num_posts=2),

@@ -32,6 +32,7 @@ def test_scenario(
     scenario, data = SCENARIOS[name], tmp_path / "data"
     scenario.set_up(store)
     monkeypatch.setattr(patience, "PAUSE", scenario.pause)
+    monkeypatch.setattr(patience, "TIMEOUT", scenario.timeout)
     began, said = time.monotonic(), ""
     monkeypatch.setattr(cli, "StreamCLI", lambda argv: stream(download_hours=scenario.hours).prepare_data())
     if scenario.says:
