@@ -22,6 +22,7 @@ from gpytorch.means import ZeroMean
 from gpytorch.models import ApproximateGP, ExactGP
 from gpytorch.settings import variational_cholesky_jitter
 from gpytorch.variational import CholeskyVariationalDistribution, VariationalStrategy
+from linear_operator.utils.cholesky import psd_safe_cholesky
 from torch import Tensor
 from torch.distributions import Normal
 
@@ -79,7 +80,7 @@ class GrowingOVC:
 
     def _svgp(self, Z: Tensor, mean: Tensor, covariance: Tensor) -> SVGP:
         model = SVGP(Z, self.kernel, self.likelihood)
-        model.set_whitened(mean, torch.linalg.cholesky(covariance))
+        model.set_whitened(mean, psd_safe_cholesky(covariance))
         return model.eval()
 
     def _root(self, Z: Tensor) -> Tensor:
