@@ -32,7 +32,8 @@ LIKELIHOODS: dict[LikelihoodName, type[Likelihood]] = {
     "poisson": PoissonLikelihood,
 }
 SMOOTHNESS: dict[KernelName, float] = {"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}
-FAMILIES = tuple(name for name in inducing.__all__ if name not in ("Functionals", "InducingVariables"))
+#: All that `gpvae.inducing` names, but for the contracts.
+FAMILIES = tuple(name for name in inducing.__all__ if not inspect.isabstract(getattr(inducing, name)))
 
 
 @dataclass(frozen=True)

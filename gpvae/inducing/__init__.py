@@ -1,4 +1,4 @@
-"""Families of inducing variables. To add one: a class in a new file, and its name here."""
+"""Families of inducing variables. To add one: a class in a new file, imported here and named in `__all__`."""
 
 from gpvae.inducing.base import Functionals, InducingVariables
 from gpvae.inducing.fourier import FourierFeatures

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent.parent
 #: Made out of examples/*.py, which are tested themselves.
 RENDERED = ROOT / "docs" / "examples"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LANGUAGES = ("python", "sh", "text", "yaml")
+LANGUAGES = ("diff", "python", "sh", "text", "yaml")
 
 FENCE = re.compile(r"(?P<indent> *)```(?P<language>\w*)$")
 COMMENT = re.compile(r" *<!-- (?P<text>.*?) -->$")

@@ -1,7 +1,8 @@
-"""The family that docs/howto/family.md adds passes every contract, put where the page says."""
+"""The family that docs/howto/family.md adds keeps every law, put where the page says."""
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -9,41 +10,79 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT, blocks
+from tests.docs import shell
+from tests.docs.pages import ROOT, Block, blocks
 
+pytestmark = pytest.mark.slow
 PAGE = ROOT / "docs" / "howto" / "family.md"
-#: What the contracts need of the repository.
-COPIED = ["gpvae", "datamodules", "tests/contracts", "tests/conftest.py", "tests/oracle.py", "tests/toys.py"]
+#: What the laws, the reference and a run need of the repository.
+COPIED = [
+    *("gpvae", "datamodules", "callbacks", "configs", "docs/api", "pyproject.toml"),
+    *("tests/contracts", "tests/docs", "tests/conftest.py", "tests/oracle.py", "tests/toys.py"),
+]
 TARGET = re.compile(r"not run: tests/docs/test_family\.py puts it into (?P<file>\S+)")
+#: Above this line goes what is no change of other lines.
+ABOVE = "CASES ="
 
 
-def copy_to(folder: Path) -> None:
-    """Copy that part of the repository."""
-    for name in (*COPIED, "pyproject.toml"):
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository in which the page has been followed."""
+    folder = tmp_path_factory.mktemp("repository")
+    for name in COPIED:
         source, target = ROOT / name, folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        copy = shutil.copytree if source.is_dir() else shutil.copy2
-        copy(source, target, **({"ignore": shutil.ignore_patterns("__pycache__")} if source.is_dir() else {}))
-
-
-@pytest.mark.slow
-def test_the_family_on_the_page_keeps_all_laws(tmp_path: Path) -> None:
-    copy_to(tmp_path)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, target)
     (module,) = [block for block in blocks(PAGE) if block.file_name]
     assert len(module.text.splitlines()) < 80
-    (tmp_path / "gpvae" / "inducing" / module.file_name).write_text(module.text)
-    pieces = {found["file"]: block.text for block in blocks(PAGE) if (found := TARGET.match(block.note))}
-    assert set(pieces) == {"gpvae/inducing/__init__.py", "tests/contracts/families.py"}
-    with (tmp_path / "gpvae/inducing/__init__.py").open("a") as names:
-        names.write(pieces["gpvae/inducing/__init__.py"])
-    contracts = tmp_path / "tests/contracts/families.py"
-    before, cases, after = contracts.read_text().partition("\nCASES =")
-    contracts.write_text(before + pieces["tests/contracts/families.py"] + cases + after)
+    (folder / "gpvae" / "inducing" / module.file_name).write_text(module.text)
+    pieces = [(folder / found["file"], block) for block in blocks(PAGE) if (found := TARGET.match(block.note))]
+    for file, piece in pieces:
+        file.write_text(put(piece, file.read_text()))
+    assert {file.name for file, _ in pieces} == {"__init__.py", "families.py", "inducing.md"}
+    return folder
 
-    command = [sys.executable, "-m", "pytest", "tests/contracts", "-k", "Windows", "-q", "-p", "no:cacheprovider"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    passed = re.search(r"^(?P<number>\d+) passed", done.stdout, flags=re.MULTILINE)
-    assert done.returncode == 0, done.stdout[-3000:]
+
+def put(piece: Block, text: str) -> str:
+    """The text of a file with a piece of the page in it."""
+    if piece.language == "python":
+        return text.replace(f"\n{ABOVE}", f"\n{piece.text}{ABOVE}")
+    for hunk in re.split(r"^@@.*\n", piece.text, flags=re.MULTILINE)[1:]:
+        lines = hunk.splitlines(keepends=True)
+        assert {line[0] for line in lines} == {" ", "+"}, f"{piece}: lines stay or come"
+        stays = "".join(line[1:] for line in lines if line.startswith(" "))
+        assert text.count(stays) == 1, f"{piece}: these lines are not there, or twice:\n{stays}"
+        text = text.replace(stays, "".join(line[1:] for line in lines))
+    return text
+
+
+def run(folder: Path, *words: str) -> str:
+    """What a Python module prints in the copy; it must succeed."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder)}
+    command = [sys.executable, "-m", *words]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{shlex.join(words)}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def test_the_style_is_that_of_the_package(repository: Path) -> None:
+    run(repository, "ruff", "check", "--no-cache")
+    run(repository, "ruff", "format", "--check", "--no-cache")
+
+
+def test_it_is_a_method_of_the_command_line(repository: Path) -> None:
+    (block,) = [block for block in blocks(PAGE) if block.note.startswith("not run: tests/docs/test_family.py runs it")]
+    (words,) = shell.commands(block)
+    run(repository, *words, "--data.stop_after=2", "--figures.enabled=false")
+    assert "Windows" in next((repository / "runs").rglob("config.yaml")).read_text()
+
+
+def test_it_keeps_all_laws_and_is_in_the_reference(repository: Path) -> None:
+    tests = ["tests/contracts", "tests/docs/test_api.py"]
+    said = run(repository, "pytest", *tests, "-k", "Windows or public_name", "-q", "-p", "no:cacheprovider")
+    passed = re.search(r"^(?P<number>\d+) passed", said, flags=re.MULTILINE)
     assert passed is not None
     assert int(passed["number"]) > 100
