@@ -1,17 +1,22 @@
-"""What mkdocs does not do by itself: the README as the home page, and mathematics that needs no script to be read."""
+"""What mkdocs does not do by itself: pages of files beyond `docs`, and mathematics that needs no script to be read."""
 
 import re
 import shutil
 from html import unescape
 from importlib.util import find_spec
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import Any
 
 from latex2mathml.converter import convert  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from mkdocs.structure.files import File  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-README = Path(__file__).parent.parent.parent / "README.md"
-#: What a page says where the README is to stand.
-INCLUDE = '--8<-- "README.md"'
+ROOT = Path(__file__).parent.parent.parent
+#: Files of the repository that are pages of the site.
+PAGES = {"benchmarks/README.md": "benchmarks.md", "CHANGELOG.md": "changes.md", "CONTRIBUTING.md": "contributing.md"}
+#: Those that stand on a page, at a line such as `--8<-- "README.md"`.
+INCLUDED = {"README.md": "index.md", "CITATION.cff": "citing.md"}
+INCLUDE = re.compile(r'^--8<-- "(?P<file>[^"]+)"$', flags=re.MULTILINE)
 #: A font that has mathematics, of the package ziamath: what the reader's system has may not.
 FONT = "STIXTwoMath-Regular.ttf"
 LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
@@ -28,11 +33,16 @@ SPACES = [
 ]
 
 
+def on_files(files: Any, config: Any, **_: Any) -> Any:  # noqa: ANN401
+    """Add the pages out of files that are not in `docs`."""
+    for file, page in PAGES.items():
+        files.append(File.generated(config, page, content=_read(file)))
+    return files
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the README in, with its links as they are seen from `docs`."""
-    if INCLUDE not in markdown:
-        return markdown
-    return markdown.replace(INCLUDE, LINK.sub(_from_docs, README.read_text(encoding="utf-8")))
+    """Put files in where a page says so."""
+    return INCLUDE.sub(lambda found: _read(found["file"]).rstrip(), markdown)
 
 
 def on_page_content(html: str, **_: Any) -> str:
@@ -48,11 +58,18 @@ def on_post_build(config: Any, **_: Any) -> None:  # noqa: ANN401
     shutil.copyfile(Path(package.origin).parent / "fonts" / FONT, Path(config["site_dir"]) / FONT)
 
 
-def _from_docs(link: re.Match[str]) -> str:
-    target = link["target"]
-    if target.startswith("docs/"):
-        return f"[{link['text']}]({target.removeprefix('docs/')})"
-    return link[0] if "://" in target or target.startswith("#") else link["text"]  # no page of the site
+def _read(file: str) -> str:
+    """A file of the repository, with its links as they are seen from `docs`."""
+
+    def from_docs(link: re.Match[str]) -> str:
+        if "://" in link["target"] or link["target"].startswith("#"):
+            return link[0]
+        path, hash_sign, anchor = link["target"].partition("#")
+        target = normpath(join(dirname(file), path))
+        page = {**PAGES, **INCLUDED}.get(target, target.removeprefix("docs/"))
+        return f"[{link['text']}]({page}{hash_sign}{anchor})"
+
+    return LINK.sub(from_docs, (ROOT / file).read_text(encoding="utf-8"))
 
 
 def _mathml(formula: re.Match[str]) -> str:

@@ -16,8 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 #: Made out of examples/*.py, which are tested themselves.
 RENDERED = ROOT / "docs" / "examples"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LANGUAGES = ("diff", "python", "sh", "text", "yaml")
+#: Pages of the site that are not in docs.
+BEYOND = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
+PAGES = [*BEYOND, *sorted((ROOT / "docs").rglob("*.md"))]
+LANGUAGES = ("bibtex", "diff", "python", "sh", "text", "yaml")
 
 FENCE = re.compile(r"(?P<indent> *)```(?P<language>\w*)$")
 COMMENT = re.compile(r" *<!-- (?P<text>.*?) -->$")

@@ -23,6 +23,8 @@ pytestmark = [
 FETCHED = re.compile(
     r"<(?:script|img|iframe|source)[^>]*\ssrc=\"(?P<source>[^\"]+)\"|<link[^>]*\shref=\"(?P<link>[^\"]+)\""
 )
+#: Pages that the home page links to and whose files are not in docs, with words of theirs.
+BEYOND = {"benchmarks": "CPU seconds", "changes": "Unreleased", "contributing": "Set up", "citing": "cff-version"}
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +60,15 @@ def test_every_page_is_there(site: Path) -> None:
         if page.is_relative_to(docs):
             assert (site / page.relative_to(docs).with_suffix(".html")).is_file()
     assert "Gaussian processes that learn from a stream" in (site / "index.html").read_text()
+
+
+def test_files_beyond_docs_are_pages_too(site: Path) -> None:
+    _, home = (site / "index.html").read_text().split("<article")
+    for page, words in BEYOND.items():
+        assert f'href="{page}.html"' in home
+        assert words in (site / f"{page}.html").read_text()
+    benchmarks = (site / "benchmarks.html").read_text()
+    assert 'href="scale.html">docs/scale.md' in benchmarks
 
 
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
