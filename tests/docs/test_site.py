@@ -81,6 +81,11 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     assert "@import" not in styles
 
 
+def test_long_lines_of_code_can_be_broken(site: Path) -> None:
+    assert 'span[id^="__span"]' in (site / "style.css").read_text()
+    assert (site / "index.html").read_text().count('<span id="__span-') > 20
+
+
 def test_formulas_are_drawn(site: Path) -> None:
     text = (site / "concepts" / "sites.html").read_text()
     assert text.count("<math") > 20
