@@ -27,3 +27,5 @@ lightning fit -c toy_legs --data.stop_after 2
 gpvae configs toy_coss --output mine
 gpvae fit -c mine/toy_coss.yaml --data.stop_after 2 --figures.enabled false
 gpvae summary runs
+gpvae report runs --output report.html
+grep -q toy_coss report.html

@@ -1,5 +1,6 @@
 """What the files around the code declare agrees with it."""
 
+import re
 import tomllib
 from typing import Any
 
@@ -29,8 +30,17 @@ def test_the_citation_has_what_its_format_asks_for() -> None:
     assert citation["cff-version"] == "1.2.0"
     assert {"message", "title", "authors"} <= citation.keys()
     assert citation["license"] == PROJECT["project"]["license"]
+    assert citation["authors"] == PROJECT["project"]["authors"]
     (paper,) = citation["references"]
     assert len(paper["authors"]) == 6
+
+
+def test_the_entry_for_bibliographies_is_that_of_the_citation() -> None:
+    (paper,) = yaml.safe_load((ROOT / "CITATION.cff").read_text())["references"]
+    entry = " ".join((ROOT / "docs" / "citing.md").read_text().split()).replace("{Gaussian}", "Gaussian")
+    people = " and ".join(f"{person['family-names']}, {person['given-names']}" for person in paper["authors"])
+    for field in (paper["title"], people, paper["collection-title"], str(paper["year"])):
+        assert f"{{{field}}}" in entry
 
 
 def test_the_workflow_runs_what_the_readme_promises() -> None:
@@ -40,6 +50,8 @@ def test_the_workflow_runs_what_the_readme_promises() -> None:
     assert "make smoke" in commands["wheel"]
     pythons = jobs["check"]["strategy"]["matrix"]["python"]
     assert f">={pythons[0]}" == PROJECT["project"]["requires-python"]
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
+    assert [named[0], named[-1]] == pythons
 
 
 def _lines(name: str) -> list[str]:

@@ -15,7 +15,7 @@ FIT = ["fit", "-c", "configs/toy_legs.yaml", "--data.stop_after", "2", "--figure
 PROGRAM = f"""
 import runpy, sys, gpvae
 print(gpvae.__file__)
-for sys.argv[1:] in (["configs"], {FIT!r}):
+for sys.argv[1:] in (["configs"], {FIT!r}, ["report", "runs"]):
     runpy.run_module("gpvae", run_name="__main__")
 """
 INFO = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE"}
@@ -69,3 +69,4 @@ def test_built_installed_and_run(tmp_path: Path) -> None:
     assert "  toy_legs " in done.stdout
     assert str(installed / "gpvae" / "configs" / "toy_legs.yaml") in done.stderr
     assert (empty / "runs" / "toy_legs" / "seed_1" / "task_metrics.csv").is_file()
+    assert "toy_legs" in (empty / "report.html").read_text()
