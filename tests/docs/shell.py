@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from benchmarks.registry import find
 from gpvae.cli import main
 from tests.docs.pages import ROOT, Block
 
@@ -75,7 +76,7 @@ def check(words: list[str], folder: Path) -> None:
         ".": lambda rest, _: _expect(rest == [".venv/bin/activate"], rest),
     }
     if program.split(".")[0] == "benchmarks":
-        _expect(importlib.util.find_spec(program) is not None, words)
+        _check_benchmark(program, rest)
     elif program in checks:
         checks[program](rest, folder)
     else:
@@ -102,17 +103,41 @@ def check_gpvae(words: list[str], folder: Path) -> None:
     if not others and not any(word == "--help" or word.endswith(".help") for word in words):
         words = [*words, "--print_config"]
     with pytest.MonkeyPatch.context() as patch:
-        parse = argparse.ArgumentParser.parse_args
-
-        def and_stop(self: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> NoReturn:
-            raise Parsed(parse(self, *args, **kwargs))
-
         if others:
-            patch.setattr(argparse.ArgumentParser, "parse_args", and_stop)
-        with pytest.raises((SystemExit, Parsed)) as end:
-            _gpvae(words, folder, patch)
-    if isinstance(end.value, SystemExit):
-        assert end.value.code in (0, None), f"gpvae {shlex.join(words)}: {end.value.code}"
+            _stop_once_parsed(patch)
+        _ends_well(lambda: _gpvae(words, folder, patch), ["gpvae", *words])
+
+
+def _check_benchmark(module: str, words: list[str]) -> None:
+    """The parser of the module reads the words, and that of `python -m benchmarks` finds what they name."""
+    spec = importlib.util.find_spec(module)
+    _expect(spec is not None, [module, *words])
+    main = importlib.import_module(f"{module}.__main__" if spec.submodule_search_locations else module).main
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [module, *words])
+        _stop_once_parsed(patch)
+        parsed = _ends_well(main, [module, *words])
+    if module == "benchmarks" and parsed is not None:
+        find(parsed.names)
+
+
+def _stop_once_parsed(patch: pytest.MonkeyPatch) -> None:
+    parse = argparse.ArgumentParser.parse_args
+
+    def and_stop(self: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> NoReturn:
+        raise Parsed(parse(self, *args, **kwargs))
+
+    patch.setattr(argparse.ArgumentParser, "parse_args", and_stop)
+
+
+def _ends_well(program: Callable[[], object], words: list[str]) -> argparse.Namespace | None:
+    """What its parser made of the words, where it stopped there."""
+    with redirect_stdout(io.StringIO()), pytest.raises((SystemExit, Parsed)) as end:
+        program()
+    if isinstance(end.value, Parsed):
+        return end.value.args[0]
+    assert end.value.code in (0, None), f"{shlex.join(words)}: {end.value.code}"
+    return None
 
 
 def _gpvae(words: list[str], folder: Path, patch: pytest.MonkeyPatch) -> None:

@@ -63,10 +63,14 @@ def test_commands_are_taken_apart(found: list[Block]) -> None:
         "make no-such-target",
         "pytest tests/no_such_folder",
         "python -m benchmarks.no_such_benchmark",
+        "python -m benchmarks no_such_benchmark",
+        "python -m benchmarks --no-such-option",
+        "python -m benchmarks.nlpd --data no_such_data",
+        "python -m benchmarks.reproduce --no-such-option",
     ],
 )
 def test_what_would_not_work_is_noticed(command: str, tmp_path: Path) -> None:
-    with pytest.raises((AssertionError, SystemExit)):
+    with pytest.raises((AssertionError, SystemExit, ValueError)):
         shell.check(command.split(), tmp_path)
 
 

@@ -1,11 +1,11 @@
 """What pages name exists."""
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests.docs import shell
 from tests.docs.pages import PAGES, ROOT, blocks, name
 
 LINK = re.compile(r"\]\((?P<target>[^)\s#]*)(?:#(?P<anchor>[^)\s]*))?\)")
@@ -14,7 +14,7 @@ HEADING = re.compile(r"^#+ (?P<title>.+)$", flags=re.MULTILINE)
 FILE = re.compile(r"`((?:gpvae|tests|benchmarks|datamodules|callbacks|examples|configs)/[\w./]+)`")
 #: Made by a run.
 MADE = {"benchmarks/results"}
-BENCHMARK = re.compile(r"python -m (benchmarks(?:\.[a-z]\w*)?)")
+BENCHMARK = re.compile(r"`(python -m benchmarks(?:\.[a-z][\w.]*)?(?:\s[^`]*)?)`")
 TEST = re.compile(r"`(test_[a-z0-9]+_[a-z0-9]+_[a-z0-9_]+)`")
 
 
@@ -48,8 +48,8 @@ def test_files_and_tests_that_are_named_exist(page: Path) -> None:
     new = [block.file_name for block in blocks(page) if block.file_name]
     for file in files:
         assert (ROOT / file).exists() or Path(file).name in new or file in MADE, f"{name(page)} names {file}"
-    for benchmark in BENCHMARK.findall(text):
-        assert find_spec(benchmark) is not None, f"{name(page)} names {benchmark}"
+    for benchmark in BENCHMARK.findall(prose(page)):
+        shell.check(benchmark.split(), ROOT)
     tests = set(TEST.findall(prose(page)))
     if tests:
         defined = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
