@@ -13,8 +13,13 @@ def covariance(kernel: Kernel, x1: Tensor, x2: Tensor) -> Tensor:
 
 
 def variance(kernel: Kernel, x: Tensor) -> Tensor:
-    """k(x_n, x_n), `[*L, N]`."""
-    return kernel(x, diag=True)
+    """k(x_n, x_n), `[*L, N]`.
+
+    Inputs get the kernel's batch axes first: else gpytorch takes an answer for L = N kernels for a matrix, and gives its
+    diagonal.
+    """
+    batch = torch.broadcast_shapes(kernel.batch_shape, x.shape[:-2])
+    return kernel(x.expand(*batch, *x.shape[-2:]), diag=True)
 
 
 def flat_parameters(kernel: Kernel) -> Tensor:
