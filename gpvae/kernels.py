@@ -15,7 +15,7 @@ def covariance(kernel: Kernel, x1: Tensor, x2: Tensor) -> Tensor:
 def variance(kernel: Kernel, x: Tensor) -> Tensor:
     """k(x_n, x_n), `[*L, N]`.
 
-    Inputs get the kernel's batch axes first: else gpytorch takes an answer for L = N kernels for a matrix, and gives its
+    Inputs get the kernel's batch axes first: else gpytorch takes the answer for a matrix where L = N, and gives its
     diagonal.
     """
     batch = torch.broadcast_shapes(kernel.batch_shape, x.shape[:-2])
