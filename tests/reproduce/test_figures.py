@@ -68,6 +68,15 @@ def test_only_what_there_are_runs_of_is_drawn(name: str, num_tasks: int, drawn: 
     assert (tmp_path / "figures" / drawn).stat().st_size < 150_000
 
 
+def test_figures_without_runs_are_skipped_with_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make(tmp_path, "toy_legs", 1)
+    main(["--folder", str(tmp_path), "--output", str(tmp_path / "figures"), "--only", "series.png", "measures.png"])
+    said = capsys.readouterr().out
+    assert "skipped series.png" in said
+    assert "measures.png" in said.partition("wrote ")[2]
+    assert "tables.png" not in said
+
+
 def test_predictions_are_those_that_runs_have_drawn(tmp_path: Path) -> None:
     make(tmp_path, "solar_osgpr_M50", 1, 10, 10)
     figures = tmp_path / "runs" / "solar_osgpr_M50" / "seed_1" / "figures"

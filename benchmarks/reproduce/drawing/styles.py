@@ -1,0 +1,55 @@
+"""Names of methods in legends and how they are drawn, in all figures alike."""
+
+from dataclasses import dataclass
+
+#: Colours that people who see colours differently tell apart (after Okabe and Ito 2008).
+BLUE, GREEN, VERMILLION, PURPLE, ORANGE, SKY = "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00", "#56B4E9"
+INK, GREY, PALE = "#222222", "#8A8A8A", "#F0F0F0"
+DASHED = (0, (3, 1.5))
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a method is drawn.
+
+    Attributes:
+        label: Its name in the legend.
+        colour: Its colour.
+        line: Kind of line, in matplotlib's terms.
+    """
+
+    label: str
+    colour: str
+    line: str | tuple[int, tuple[float, ...]] = "-"
+
+
+SERIES = {
+    "ohsgpr": Style("OHSGPR", BLUE),
+    "coss": Style("CosS (ours)", GREEN),
+    "ovc": Style("OVC", VERMILLION),
+    "ovff": Style("OVFF", PURPLE),
+    "osgpr": Style("OSGPR", ORANGE),
+    "recurrence": Style("OHSGPR, recurrence", SKY),
+}
+TABLES = {
+    "ohsvgp_o": Style("OHSVGP-o", BLUE),
+    "ohsvgp_k": Style("OHSVGP-k", SKY),
+    "ovc": Style("OVC", VERMILLION),
+    "osvgp": Style("OSVGP", ORANGE),
+    "ohsgpr_o": Style("OHSGPR-o, closed form (ours)", BLUE, DASHED),
+    "ovc_closed": Style("OVC, closed form (ours)", VERMILLION, DASHED),
+}
+WEATHER = {
+    "OHSVGP": Style("OHSVGP", BLUE),
+    "OHSVGP-CosS": Style("CosS (ours)", GREEN),
+    "OVC": Style("OVC", VERMILLION),
+    "OVC-per-dim": Style("OVC-per-dim", PURPLE),
+    "OSVGP": Style("OSVGP", ORANGE),
+}
+MEASURES = {
+    "legs": Style("LegS", BLUE),
+    "coss": Style("CosS (ours)", GREEN, DASHED),
+    "legt": Style("LegT", VERMILLION),
+    "lagt": Style("LagT", PURPLE),
+    "fout": Style("FouT", ORANGE, DASHED),
+}
