@@ -1,20 +1,24 @@
 """Draw figures of the paper from the runs there are: `python -m benchmarks.reproduce.figures --folder FOLDER`."""
 
 import argparse
+import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from PIL import Image
 
 from benchmarks.report import console
 from benchmarks.reproduce.drawing.covid import covid
 from benchmarks.reproduce.drawing.predictions import predictions
 from benchmarks.reproduce.drawing.scores import measures, series, tables, weather
+from benchmarks.reproduce.drawing.toy import toy
 
 #: What draws each file from a folder of runs; None where there are no runs of it.
 FIGURES: dict[str, Callable[[Path], Figure | None]] = {
+    "toy.png": toy,
     "series.png": series,
     "predictions.png": predictions,
     "covid.png": covid,
@@ -44,8 +48,20 @@ def main(argv: Sequence[str] | None = None) -> None:
             if figure is None:
                 console.print(f"skipped {name}: its runs are missing", highlight=False)
                 continue
-            figure.savefig(arguments.output / name, dpi=DPI, pil_kwargs={"optimize": True})
+            write(figure, arguments.output / name)
         console.print(f"wrote {arguments.output / name}", highlight=False)
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Write a figure as a PNG of 256 colours, which is half as large.
+
+    Args:
+        figure: The figure.
+        path: The file.
+    """
+    with io.BytesIO() as drawn:
+        figure.savefig(drawn, dpi=DPI)
+        Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,22 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import torch
 
 from benchmarks.reproduce import results
 from benchmarks.reproduce.curves import common_seeds, curve, ends
+from benchmarks.reproduce.drawing.checkpoints import load
+from benchmarks.reproduce.drawing.toy import exact, follow
+from benchmarks.reproduce.experiment import CONFIGS
 from benchmarks.reproduce.experiments import EXPERIMENTS
 from benchmarks.reproduce.figures import main
 from benchmarks.reproduce.runs import Run
+from gpvae.inducing import LegS
 from gpvae.metrics import TaskTable
 from gpvae.metrics.task_table import FILE_NAME
+from gpvae.online_gp import OnlineGP
+from tests.cli.program import run_here
+from tests.configs.runs import expect_warnings
 
 
 def make(folder: Path, name: str, seed: int, num_tasks: int = 3, learnt: int = 3, shift: float = 0.0) -> None:
@@ -75,6 +83,35 @@ def test_figures_without_runs_are_skipped_with_a_word(tmp_path: Path, capsys: py
     assert "skipped series.png" in said
     assert "measures.png" in said.partition("wrote ")[2]
     assert "tables.png" not in said
+
+
+def fit(folder: Path, config: str, name: str, *options: str) -> None:
+    """A run of `gpvae fit`, as the runner makes it."""
+    common = [f"--name={name}", "--seed_everything=1", "--figures.enabled=false", "--checkpoint.keep_tasks=false"]
+    run_here(folder, "fit", "-c", str(CONFIGS / f"{config}.yaml"), *common, *options)
+
+
+@expect_warnings
+def test_the_first_figure_is_learnt_again_from_the_kernel_of_the_run(tmp_path: Path) -> None:
+    known = ("--model.hyperparameters=fixed", "--model.lengthscale=0.8", "--model.noise=0.0025")
+    fit(tmp_path, "toy_figure_1", "toy_figure_1", *known)
+    main(["--folder", str(tmp_path), "--output", str(tmp_path / "figures")])
+    assert [path.name for path in (tmp_path / "figures").iterdir()] == ["toy.png"]
+
+    learnt = load(tmp_path / "runs" / "toy_figure_1")
+    assert learnt is not None
+    x = torch.linspace(0, 3, 50, dtype=torch.float64)[:, None]
+    f, true = learnt.gp.latent(x), exact(learnt.gp.kernel, learnt.gp.likelihood.noise, learnt.tasks, x)
+    torch.testing.assert_close(f.mean, true.mean, atol=1e-2, rtol=0)
+    torch.testing.assert_close(f.stddev, true.stddev, atol=1e-2, rtol=0)
+
+    first, second = learnt.tasks
+    gp = OnlineGP(LegS(10), learnt.gp.kernel, learnt.gp.likelihood).update(first.x_train, first.y_train)
+    evolution = follow(gp, second)
+    assert float(evolution.ends[0]) > float(first.x_train.max())
+    gp.update(second.x_train, second.y_train)
+    frame, q = gp.stream.posterior(gp.kernel)
+    torch.testing.assert_close(evolution.mean[-1], frame.L @ q.mean)
 
 
 def test_predictions_are_those_that_runs_have_drawn(tmp_path: Path) -> None:
