@@ -13,6 +13,7 @@ from PIL import Image
 from benchmarks.report import console
 from benchmarks.reproduce.drawing.covid import covid
 from benchmarks.reproduce.drawing.predictions import predictions
+from benchmarks.reproduce.drawing.rmse import rmse
 from benchmarks.reproduce.drawing.scores import measures, series, tables, weather
 from benchmarks.reproduce.drawing.toy import toy
 
@@ -23,6 +24,7 @@ FIGURES: dict[str, Callable[[Path], Figure | None]] = {
     "predictions.png": predictions,
     "covid.png": covid,
     "tables.png": tables,
+    "rmse.png": rmse,
     "weather.png": weather,
     "measures.png": measures,
 }

@@ -11,6 +11,7 @@ import torch
 from benchmarks.reproduce import results
 from benchmarks.reproduce.curves import common_seeds, curve, ends
 from benchmarks.reproduce.drawing.checkpoints import load
+from benchmarks.reproduce.drawing.covid import covid, named
 from benchmarks.reproduce.drawing.toy import exact, follow
 from benchmarks.reproduce.experiment import CONFIGS
 from benchmarks.reproduce.experiments import EXPERIMENTS
@@ -25,12 +26,14 @@ from tests.configs.runs import expect_warnings
 
 
 def make(folder: Path, name: str, seed: int, num_tasks: int = 3, learnt: int = 3, shift: float = 0.0) -> None:
-    """A run whose NLPD of task j after task i is i + 10 j, and the mean of these over all seen."""
+    """A run whose scores of task j after task i are i + 10 j, and i over all seen."""
     table = TaskTable()
     for after in range(1, learnt + 1):
         for task in range(1, after + 1):
-            table.set(after, task, "nlpd", after + 10 * task + shift)
-        table.set_seen(after, "nlpd", float(after) + shift)
+            for metric in ("nlpd", "rmse", "ece"):
+                table.set(after, task, metric, after + 10 * task + shift)
+        for metric in ("nlpd", "rmse", "ece"):
+            table.set_seen(after, metric, float(after) + shift)
     run = folder / "runs" / name / f"seed_{seed}"
     run.mkdir(parents=True)
     table.write(run / FILE_NAME)
@@ -62,18 +65,35 @@ def test_curves_are_means_over_the_seeds_that_all_have_finished(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "num_tasks", "drawn"),
     [
-        ("toy_legs", 3, "measures.png"),
-        ("solar_ovc_M50", 10, "series.png"),
-        ("covid_osvgp_M15", 5, "covid.png"),
-        ("skillcraft_l2_ovc", 10, "tables.png"),
-        ("era5_finse_OVC_ewc_M50", 10, "weather.png"),
+        ("toy_legs", 3, {"measures.png"}),
+        ("solar_ovc_M50", 10, {"series.png", "rmse.png"}),
+        ("covid_osvgp_M15", 5, {"covid.png", "rmse.png"}),
+        ("covid_ovc_natural_M30", 5, {"covid.png", "rmse.png"}),
+        ("skillcraft_l2_ovc", 10, {"tables.png", "rmse.png"}),
+        ("era5_finse_OVC_ewc_M50", 10, {"weather.png", "rmse.png"}),
+        ("era5_sample_OVC_replay_M100", 10, {"weather.png"}),
     ],
 )
-def test_only_what_there_are_runs_of_is_drawn(name: str, num_tasks: int, drawn: str, tmp_path: Path) -> None:
+def test_only_what_there_are_runs_of_is_drawn(name: str, num_tasks: int, drawn: set[str], tmp_path: Path) -> None:
     make(tmp_path, name, 1, num_tasks, num_tasks)
     main(["--folder", str(tmp_path), "--output", str(tmp_path / "figures")])
-    assert [path.name for path in (tmp_path / "figures").iterdir()] == [drawn]
-    assert (tmp_path / "figures" / drawn).stat().st_size < 150_000
+    files = {path.name: path.stat().st_size for path in (tmp_path / "figures").iterdir()}
+    assert files.keys() == drawn
+    assert max(files.values()) < 120_000
+
+
+def test_the_renewal_model_is_shown_where_it_has_all_seeds(tmp_path: Path) -> None:
+    for name, seeds in (("covid_ovc_natural_M15", (1, 2)), ("covid_osvgp_M15", (1,)), ("covid_renewal", (1,))):
+        for seed in seeds:
+            make(tmp_path, name, seed, 5, 5)
+    figure = covid(tmp_path / "runs")
+    assert figure is not None
+    natural, by_adam = figure.axes[:2]
+    assert natural.get_title() == "M = 15, natural gradients\nseeds 1 to 2"
+    assert by_adam.get_title() == "M = 15, Adam\nseed 1"
+    shown = [[label for label in ax.get_legend_handles_labels()[1] if "renewal" in label] for ax in (natural, by_adam)]
+    assert shown == [[], ["AR(2) renewal, all at once"]]
+    assert named(["seed_4", "seed_1"]) == "seeds 1, 4"
 
 
 def test_figures_without_runs_are_skipped_with_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +140,7 @@ def test_predictions_are_those_that_runs_have_drawn(tmp_path: Path) -> None:
     figures.mkdir()
     plt.imsave(figures / "stream_10.png", np.zeros((20, 60)))
     main(["--folder", str(tmp_path), "--output", str(tmp_path / "figures")])
-    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"predictions.png", "series.png"}
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"predictions.png", "series.png", "rmse.png"}
 
 
 def test_the_page_has_what_was_run_and_names_what_was_not(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The scores of each COVID task, as in figure 4, with the renewal model."""
+"""The scores of each COVID task, as in figure 4 and appendix E, with the renewal model."""
 
 from pathlib import Path
 
@@ -7,45 +7,81 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.reproduce.curves import Ends, common_seeds, ends
-from benchmarks.reproduce.drawing.panels import counted, legend
-from benchmarks.reproduce.drawing.styles import BLUE, GREEN, ORANGE, VERMILLION, Style
+from benchmarks.reproduce.drawing.panels import LEGEND, Panel, legend
+from benchmarks.reproduce.drawing.styles import COVID, GREY, INK, Style
 
-STYLES = {
-    "covid_ohsvgp_natural": Style("OHSVGP", BLUE),
-    "covid_coss_natural": Style("CosS (ours)", GREEN),
-    "covid_ovc_natural": Style("OVC", VERMILLION),
-    "covid_osvgp": Style("OSVGP", ORANGE),
-}
+RENEWAL = "covid_renewal"
+#: How q(u) was found, and how names of experiments say it.
+WAYS = {"natural gradients": "_natural", "Adam": ""}
 
 
-def covid(runs: Path) -> Figure | None:
-    """NLPD of each task when just learnt (hollow) and at the end (filled).
+def covid_panels(runs: Path) -> list[Panel]:
+    """COVID with the paper's M, by natural gradients and by Adam.
 
     Args:
         runs: Folder of runs.
     """
-    figure = Figure(figsize=(8, 2.8), layout="constrained")
-    any_dots = False
-    for ax, size in zip(figure.subplots(1, 2, sharey=True), (15, 30), strict=True):
-        folders = {name: runs / f"{name}_M{size}" for name in STYLES}
-        seeds = common_seeds([*folders.values(), runs / "covid_renewal"])
-        found = {name: ends(folder, "nlpd", seeds) for name, folder in folders.items()}
-        for offset, (name, style) in zip(np.linspace(-0.24, 0.24, len(STYLES)), STYLES.items(), strict=True):
-            any_dots |= _dots(ax, found[name], offset, style)
-        if (renewal := ends(runs / "covid_renewal", "nlpd", seeds)) is not None:
-            places = np.arange(1, len(renewal.last) + 1)
-            ax.plot(places, renewal.last, "_", color="black", ms=28, label="AR(2) renewal, all at once")
-        ax.set(title=f"M = {size}", xlabel=f"task ({counted(seeds)})", xticks=range(1, 6))
-    figure.axes[0].set_ylabel("NLPD of a task")
-    legend(figure)
-    return figure if any_dots else None
+    return [
+        Panel(f"COVID, M = {size}, {way}", {method: runs / f"covid_{method}{short}_M{size}" for method in COVID})
+        for way, short in WAYS.items()
+        for size in (15, 30)
+    ]
 
 
-def _dots(ax: Axes, found: Ends | None, offset: float, style: Style) -> bool:
-    if found is None:
-        return False
+def covid(runs: Path) -> Figure | None:
+    """NLPD and ECE of each task when just learnt (hollow) and at the end (filled).
+
+    The renewal model is where it has all seeds of the panel.
+
+    Args:
+        runs: Folder of runs.
+    """
+    panels = [panel for panel in covid_panels(runs) if panel.seeds]
+    if not panels:
+        return None
+    figure = Figure(figsize=(10, 4.8 + LEGEND), layout="constrained")
+    axes = figure.subplots(2, len(panels), sharex=True, sharey="row", squeeze=False)
+    for row, metric in zip(axes, ("nlpd", "ece"), strict=True):
+        row[0].set_ylabel(f"{metric.upper()} of a task")
+        for ax, panel in zip(row, panels, strict=True):
+            _draw(ax, panel, metric, runs / RENEWAL)
+    for ax, panel in zip(axes[0], panels, strict=True):
+        ax.set_title(f"{panel.title.removeprefix('COVID, ')}\n{named(panel.seeds)}")
+    for ax in axes[-1]:
+        ax.set(xlabel="task", xticks=range(1, 6))
+    legend(figure, columns=7)
+    return figure
+
+
+def named(seeds: list[str]) -> str:
+    """Which seeds these are, in words.
+
+    Args:
+        seeds: Names of seeds.
+    """
+    numbers = sorted(int(seed.removeprefix("seed_")) for seed in seeds)
+    if len(numbers) == 1:
+        return f"seed {numbers[0]}"
+    in_a_row = numbers == list(range(numbers[0], numbers[-1] + 1))
+    return f"seeds {numbers[0]} to {numbers[-1]}" if in_a_row else f"seeds {', '.join(map(str, numbers))}"
+
+
+def _draw(ax: Axes, panel: Panel, metric: str, renewal: Path) -> None:
+    found = {name: ends(folder, metric, panel.seeds) for name, folder in panel.folders.items()}
+    shown = {name: scores for name, scores in found.items() if scores is not None}
+    ax.plot([], [], "o", color=GREY, mfc="white", ms=4.5, label="when just learnt")
+    ax.plot([], [], "o", color=GREY, ms=4.5, label="at the end")
+    offsets = (np.arange(len(shown)) - (len(shown) - 1) / 2) * 0.17
+    for offset, (name, scores) in zip(offsets, shown.items(), strict=True):
+        _dots(ax, scores, offset, COVID[name])
+    whole = ends(renewal, metric, panel.seeds)
+    if whole is not None and set(panel.seeds) <= set(common_seeds([renewal])):
+        tasks = np.arange(1, len(whole.last) + 1)
+        ax.hlines(whole.last, tasks - 0.4, tasks + 0.4, color=INK, lw=1.2, label="AR(2) renewal, all at once")
+
+
+def _dots(ax: Axes, found: Ends, offset: float, style: Style) -> None:
     places = np.arange(1, len(found.last) + 1) + offset
     ax.vlines(places, found.first, found.last, color=style.colour, lw=1)
-    ax.plot(places, found.first, "o", color=style.colour, mfc="white", ms=5)
-    ax.plot(places, found.last, "o", color=style.colour, ms=5, label=style.label)
-    return True
+    ax.plot(places, found.first, "o", color=style.colour, mfc="white", ms=4.5)
+    ax.plot(places, found.last, "o", color=style.colour, ms=4.5, label=style.label)

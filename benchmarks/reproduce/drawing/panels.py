@@ -115,6 +115,8 @@ def set_height(ax: Axes, lines: Sequence[np.ndarray], tallest: float) -> None:
     """
     values = np.concatenate(lines)
     values = values[np.isfinite(values)]
+    if not len(values):
+        return
     low, high = values.min(), min(values.max(), tallest)
     room = (high - low) or 1.0
     ax.set_ylim(low - 0.1 * room, high + (0.05 * room if high < tallest else 0))

@@ -1,5 +1,6 @@
 """Scores over the tasks seen: figures 2, 5 and 6, and appendix F.4."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -12,7 +13,7 @@ from benchmarks.reproduce.drawing.panels import Panel, counted, draw_lines, figu
 SIZES = {"solar": (50, 150), "audio": (100, 200)}
 TALLEST = {"solar": 2.0, "audio": 6.0}
 ORDERS = {"dim0": "first dimension", "l2": "L2"}
-PLACES = {"sample": "Sample", "finse": "Finse"}
+PLACES = {"finse": "Finse", "sample": "Sample"}
 PROTECTIONS = {"ewc": "EWC", "replay": "replay"}
 
 
@@ -22,16 +23,25 @@ def series(runs: Path) -> Figure | None:
     Args:
         runs: Folder of runs.
     """
-    panels = [
+    return figure_of(series_panels(runs, TALLEST), styles.SERIES)
+
+
+def series_panels(runs: Path, tallest: Mapping[str, float]) -> list[Panel]:
+    """Solar and Audio with the paper's M.
+
+    Args:
+        runs: Folder of runs.
+        tallest: Beyond this a curve leaves the picture, by data.
+    """
+    return [
         Panel(
             f"{data.capitalize()}, M = {size}",
             {method: runs / f"{data}_{method}_M{size}" for method in styles.SERIES},
-            TALLEST[data],
+            tallest[data],
         )
         for data, sizes in SIZES.items()
         for size in sizes
     ]
-    return figure_of(panels, styles.SERIES)
 
 
 def tables(runs: Path) -> Figure | None:
@@ -62,16 +72,24 @@ def weather(runs: Path) -> Figure | None:
     Args:
         runs: Folder of runs.
     """
-    panels = [
+    return figure_of([panel for place in PLACES for panel in weather_panels(runs, place)], styles.WEATHER)
+
+
+def weather_panels(runs: Path, place: str) -> list[Panel]:
+    """ERA5 at a place with the paper's M, by EWC and by replay.
+
+    Args:
+        runs: Folder of runs.
+        place: Name of the place.
+    """
+    return [
         Panel(
-            f"{place}, {words}, M = {size}",
-            {name: runs / f"era5_{data}_{name}_{protection}_M{size}" for name in styles.WEATHER},
+            f"{PLACES[place]}, {words}, M = {size}",
+            {name: runs / f"era5_{place}_{name}_{protection}_M{size}" for name in styles.WEATHER},
         )
-        for data, place in PLACES.items()
         for size in (50, 100)
         for protection, words in PROTECTIONS.items()
     ]
-    return figure_of(panels, styles.WEATHER)
 
 
 def measures(runs: Path) -> Figure | None:

@@ -39,6 +39,12 @@ TABLES = {
     "ohsgpr_o": Style("OHSGPR-o, closed form (ours)", BLUE, DASHED),
     "ovc_closed": Style("OVC, closed form (ours)", VERMILLION, DASHED),
 }
+COVID = {
+    "ohsvgp": Style("OHSVGP", BLUE),
+    "coss": Style("CosS (ours)", GREEN),
+    "ovc": Style("OVC", VERMILLION),
+    "osvgp": Style("OSVGP", ORANGE),
+}
 WEATHER = {
     "OHSVGP": Style("OHSVGP", BLUE),
     "OHSVGP-CosS": Style("CosS (ours)", GREEN),
