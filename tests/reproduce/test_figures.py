@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
@@ -12,6 +11,7 @@ from benchmarks.reproduce import results
 from benchmarks.reproduce.curves import common_seeds, curve, ends
 from benchmarks.reproduce.drawing.checkpoints import load
 from benchmarks.reproduce.drawing.covid import covid, named
+from benchmarks.reproduce.drawing.predictions import predictions
 from benchmarks.reproduce.drawing.toy import exact, follow
 from benchmarks.reproduce.experiment import CONFIGS
 from benchmarks.reproduce.experiments import EXPERIMENTS
@@ -118,8 +118,9 @@ def test_the_first_figure_is_learnt_again_from_the_kernel_of_the_run(tmp_path: P
     main(["--folder", str(tmp_path), "--output", str(tmp_path / "figures")])
     assert [path.name for path in (tmp_path / "figures").iterdir()] == ["toy.png"]
 
-    learnt = load(tmp_path / "runs" / "toy_figure_1")
-    assert learnt is not None
+    found, seed = load({"toy": tmp_path / "runs" / "toy_figure_1"})
+    assert seed == "seed_1"
+    learnt = found["toy"]
     x = torch.linspace(0, 3, 50, dtype=torch.float64)[:, None]
     f, true = learnt.gp.latent(x), exact(learnt.gp.kernel, learnt.gp.likelihood.noise, learnt.tasks, x)
     torch.testing.assert_close(f.mean, true.mean, atol=1e-2, rtol=0)
@@ -134,13 +135,16 @@ def test_the_first_figure_is_learnt_again_from_the_kernel_of_the_run(tmp_path: P
     torch.testing.assert_close(evolution.mean[-1], frame.L @ q.mean)
 
 
-def test_predictions_are_those_that_runs_have_drawn(tmp_path: Path) -> None:
-    make(tmp_path, "solar_osgpr_M50", 1, 10, 10)
-    figures = tmp_path / "runs" / "solar_osgpr_M50" / "seed_1" / "figures"
-    figures.mkdir()
-    plt.imsave(figures / "stream_10.png", np.zeros((20, 60)))
-    main(["--folder", str(tmp_path), "--output", str(tmp_path / "figures")])
-    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"predictions.png", "series.png", "rmse.png"}
+@expect_warnings
+def test_predictions_have_the_same_axes(tmp_path: Path) -> None:
+    for method in ("ohsgpr", "osgpr"):
+        known = ("--model.hyperparameters=fixed", "--model.noise=0.01", "--data.num_tasks=2")
+        fit(tmp_path, "toy_figure_1", f"solar_{method}_M50", f"--model.method={method.upper()}", *known)
+    figure = predictions(tmp_path / "runs")
+    assert figure is not None
+    assert [ax.get_title("left").partition(",")[0] for ax in figure.axes] == ["OSGPR", "OHSGPR"]
+    assert len({(ax.get_xlim(), ax.get_ylim()) for ax in figure.axes}) == 1
+    assert [len(ax.lines[-1].get_xdata()) for ax in figure.axes] == [10, 0]  # inducing points
 
 
 def test_the_page_has_what_was_run_and_names_what_was_not(tmp_path: Path) -> None:

@@ -1,16 +1,21 @@
 """The model that a run has learnt, and its data."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 import datamodules
 from benchmarks.reproduce.curves import common_seeds
 from datamodules.points import PointStream
 from datamodules.tasks import Task
+from gpvae.metrics.task_table import FILE_NAME, TaskTable
 from gpvae.modules import StreamingGP
 from gpvae.online_gp import OnlineGP
+
+CHECKPOINT = Path("checkpoints") / "last.ckpt"
 
 
 @dataclass(frozen=True)
@@ -20,26 +25,38 @@ class Learnt:
     Attributes:
         gp: The model after the last task.
         tasks: What it has learnt.
-        seed: Name of its seed.
+        table: Its scores.
     """
 
     gp: OnlineGP
     tasks: list[Task]
-    seed: str
+    table: TaskTable
+
+    @property
+    def points(self) -> Tensor:
+        """Inducing points `[M, D]`; none where the variables are no points."""
+        points = self.gp.inducing.points
+        return self.tasks[0].x_train[:0] if points is None else points.flatten(0, -2)
 
 
-def load(experiment: Path) -> Learnt | None:
-    """The first finished run of an experiment that has kept a checkpoint; None if there is none.
+def load(experiments: Mapping[str, Path]) -> tuple[dict[str, Learnt], str]:
+    """The run of the first seed that all experiments have finished, where it has kept a checkpoint.
 
     Args:
-        experiment: Folder of the experiment.
+        experiments: Folders of experiments, by name.
+
+    Returns:
+        The runs, by the same names, and the name of the seed.
     """
-    for seed in common_seeds([experiment]):
-        file = experiment / seed / "checkpoints" / "last.ckpt"
-        if file.is_file():
-            module = StreamingGP.load_from_checkpoint(file, map_location="cpu", weights_only=True)
-            return Learnt(module.gp.requires_grad_(False), _tasks(file), seed)
-    return None
+    seed = next(iter(common_seeds(experiments.values())), "")
+    runs = {name: folder / seed for name, folder in experiments.items() if (folder / seed / CHECKPOINT).is_file()}
+    return {name: _load(run) for name, run in runs.items()}, seed
+
+
+def _load(run: Path) -> Learnt:
+    file = run / CHECKPOINT
+    module = StreamingGP.load_from_checkpoint(file, map_location="cpu", weights_only=True)
+    return Learnt(module.gp.requires_grad_(False), _tasks(file), TaskTable.read(run / FILE_NAME))
 
 
 def _tasks(file: Path) -> list[Task]:

@@ -21,6 +21,7 @@ from gpvae.kernels import covariance, variance
 from gpvae.linalg import cholesky, matvec, solve_lower
 from gpvae.online_gp import OnlineGP
 
+NAME = "toy_figure_1"
 #: Colours of the first variables.
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE)
 GRID = 301
@@ -49,8 +50,8 @@ def toy(runs: Path) -> Figure | None:
     Args:
         runs: Folder of runs.
     """
-    learnt = load(runs / "toy_figure_1")
-    return None if learnt is None else _draw(learnt)
+    found, _ = load({NAME: runs / NAME})
+    return _draw(found[NAME]) if found else None
 
 
 @torch.no_grad()
