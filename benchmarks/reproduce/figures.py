@@ -16,6 +16,7 @@ from benchmarks.reproduce.drawing.predictions import predictions
 from benchmarks.reproduce.drawing.rmse import rmse
 from benchmarks.reproduce.drawing.scores import measures, series, tables, weather
 from benchmarks.reproduce.drawing.toy import toy
+from benchmarks.reproduce.drawing.trained import trained
 
 #: What draws each file from a folder of runs; None where there are no runs of it.
 FIGURES: dict[str, Callable[[Path], Figure | None]] = {
@@ -26,6 +27,7 @@ FIGURES: dict[str, Callable[[Path], Figure | None]] = {
     "tables.png": tables,
     "rmse.png": rmse,
     "weather.png": weather,
+    "trained.png": trained,
     "measures.png": measures,
 }
 STYLE: dict[Any, Any] = {"font.size": 9, "axes.titlesize": 9, "axes.spines.top": False, "axes.spines.right": False}

@@ -13,6 +13,7 @@ from benchmarks.reproduce.drawing.checkpoints import load
 from benchmarks.reproduce.drawing.covid import covid, named
 from benchmarks.reproduce.drawing.predictions import predictions
 from benchmarks.reproduce.drawing.toy import exact, follow
+from benchmarks.reproduce.drawing.trained import trained
 from benchmarks.reproduce.experiment import CONFIGS
 from benchmarks.reproduce.experiments import EXPERIMENTS
 from benchmarks.reproduce.figures import main
@@ -67,6 +68,7 @@ def test_curves_are_means_over_the_seeds_that_all_have_finished(tmp_path: Path) 
     [
         ("toy_legs", 3, {"measures.png"}),
         ("solar_ovc_M50", 10, {"series.png", "rmse.png"}),
+        ("solar_ohsgpr_trained_M50", 10, {"trained.png"}),
         ("covid_osvgp_M15", 5, {"covid.png", "rmse.png"}),
         ("covid_ovc_natural_M30", 5, {"covid.png", "rmse.png"}),
         ("skillcraft_l2_ovc", 10, {"tables.png", "rmse.png"}),
@@ -94,6 +96,18 @@ def test_the_renewal_model_is_shown_where_it_has_all_seeds(tmp_path: Path) -> No
     shown = [[label for label in ax.get_legend_handles_labels()[1] if "renewal" in label] for ax in (natural, by_adam)]
     assert shown == [[], ["AR(2) renewal, all at once"]]
     assert named(["seed_4", "seed_1"]) == "seeds 1, 4"
+
+
+def test_scores_that_explode_are_in_powers_of_ten(tmp_path: Path) -> None:
+    for name, shift in (("solar_osgpr_trained_M50", 500.0), ("audio_osgpr_trained_M100", -9.0)):
+        make(tmp_path, name, 1, 10, 10, shift)
+    make(tmp_path, "solar_osgpr_M150", 1, 10, 10)
+    figure = trained(tmp_path / "runs")
+    assert figure is not None
+    assert [(ax.get_title(), ax.get_yscale()) for ax in figure.axes[::2]] == [
+        ("Solar, M = 50", "symlog"),
+        ("Audio, M = 100", "linear"),
+    ]
 
 
 def test_figures_without_runs_are_skipped_with_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ class Style:
 
     label: str
     colour: str
-    line: str | tuple[int, tuple[float, ...]] = "-"
+    line: str | tuple[float, tuple[float, ...]] = "-"
 
 
 SERIES = {
@@ -30,6 +30,12 @@ SERIES = {
     "ovff": Style("OVFF", PURPLE),
     "osgpr": Style("OSGPR", ORANGE),
     "recurrence": Style("OHSGPR, recurrence", SKY),
+}
+TRAINED = {
+    "ohsgpr": Style("OHSGPR, kernel of task 1", BLUE),
+    "osgpr": Style("OSGPR, kernel of task 1", ORANGE),
+    "ohsgpr_trained": Style("OHSGPR, kernel trained on", BLUE, DASHED),
+    "osgpr_trained": Style("OSGPR, kernel trained on", ORANGE, (2.25, (3, 1.5))),  # where the other has its gaps
 }
 TABLES = {
     "ohsvgp_o": Style("OHSVGP-o", BLUE),
