@@ -12,6 +12,7 @@ from PIL import Image
 
 from benchmarks.report import console
 from benchmarks.reproduce.drawing.covid import covid
+from benchmarks.reproduce.drawing.moons import moons
 from benchmarks.reproduce.drawing.predictions import predictions
 from benchmarks.reproduce.drawing.rmse import rmse
 from benchmarks.reproduce.drawing.scores import measures, series, tables, weather
@@ -28,6 +29,7 @@ FIGURES: dict[str, Callable[[Path], Figure | None]] = {
     "rmse.png": rmse,
     "weather.png": weather,
     "trained.png": trained,
+    "moons.png": moons,
     "measures.png": measures,
 }
 STYLE: dict[Any, Any] = {"font.size": 9, "axes.titlesize": 9, "axes.spines.top": False, "axes.spines.right": False}

@@ -11,6 +11,7 @@ from benchmarks.reproduce import results
 from benchmarks.reproduce.curves import common_seeds, curve, ends
 from benchmarks.reproduce.drawing.checkpoints import load
 from benchmarks.reproduce.drawing.covid import covid, named
+from benchmarks.reproduce.drawing.moons import moons
 from benchmarks.reproduce.drawing.predictions import predictions
 from benchmarks.reproduce.drawing.toy import exact, follow
 from benchmarks.reproduce.drawing.trained import trained
@@ -159,6 +160,18 @@ def test_predictions_have_the_same_axes(tmp_path: Path) -> None:
     assert [ax.get_title("left").partition(",")[0] for ax in figure.axes] == ["OSGPR", "OHSGPR"]
     assert len({(ax.get_xlim(), ax.get_ylim()) for ax in figure.axes}) == 1
     assert [len(ax.lines[-1].get_xdata()) for ax in figure.axes] == [10, 0]  # inducing points
+
+
+@expect_warnings
+def test_moons_are_drawn_with_the_boundary_between_them(tmp_path: Path) -> None:
+    name = "moons_ohsvgp_kmax"
+    fit(tmp_path, name, name, "--data.num_points=60", "--data.num_test=12", "--model.num_inducing=12")
+    figure = moons(tmp_path / "runs")
+    assert figure is not None
+    ax, bar = figure.axes
+    assert ax.get_title().startswith("OHSVGP, greatest similarity\naccuracy 100%")
+    assert bar.get_ylabel() == "p(y = 1), seed 1"
+    assert sum(len(line.get_xdata()) for line in ax.lines) == 48
 
 
 def test_the_page_has_what_was_run_and_names_what_was_not(tmp_path: Path) -> None:
