@@ -12,6 +12,7 @@ from PIL import Image
 
 from benchmarks.report import console
 from benchmarks.reproduce.drawing.covid import covid
+from benchmarks.reproduce.drawing.forgetting import forgetting
 from benchmarks.reproduce.drawing.moons import moons
 from benchmarks.reproduce.drawing.predictions import predictions
 from benchmarks.reproduce.drawing.rmse import rmse
@@ -28,6 +29,7 @@ FIGURES: dict[str, Callable[[Path], Figure | None]] = {
     "tables.png": tables,
     "rmse.png": rmse,
     "weather.png": weather,
+    "forgetting.png": forgetting,
     "trained.png": trained,
     "moons.png": moons,
     "measures.png": measures,

@@ -11,6 +11,7 @@ from benchmarks.reproduce import results
 from benchmarks.reproduce.curves import common_seeds, curve, ends
 from benchmarks.reproduce.drawing.checkpoints import load
 from benchmarks.reproduce.drawing.covid import covid, named
+from benchmarks.reproduce.drawing.forgetting import forgetting, matrix
 from benchmarks.reproduce.drawing.moons import moons
 from benchmarks.reproduce.drawing.predictions import predictions
 from benchmarks.reproduce.drawing.toy import exact, follow
@@ -68,12 +69,12 @@ def test_curves_are_means_over_the_seeds_that_all_have_finished(tmp_path: Path) 
     ("name", "num_tasks", "drawn"),
     [
         ("toy_legs", 3, {"measures.png"}),
-        ("solar_ovc_M50", 10, {"series.png", "rmse.png"}),
+        ("solar_ovc_M50", 10, {"series.png", "rmse.png", "forgetting.png"}),
         ("solar_ohsgpr_trained_M50", 10, {"trained.png"}),
         ("covid_osvgp_M15", 5, {"covid.png", "rmse.png"}),
         ("covid_ovc_natural_M30", 5, {"covid.png", "rmse.png"}),
         ("skillcraft_l2_ovc", 10, {"tables.png", "rmse.png"}),
-        ("era5_finse_OVC_ewc_M50", 10, {"weather.png", "rmse.png"}),
+        ("era5_finse_OVC_ewc_M50", 10, {"weather.png", "rmse.png", "forgetting.png"}),
         ("era5_sample_OVC_replay_M100", 10, {"weather.png"}),
     ],
 )
@@ -109,6 +110,18 @@ def test_scores_that_explode_are_in_powers_of_ten(tmp_path: Path) -> None:
         ("Solar, M = 50", "symlog"),
         ("Audio, M = 100", "linear"),
     ]
+
+
+def test_forgetting_is_the_mean_rise_of_a_task_on_one_scale(tmp_path: Path) -> None:
+    for name, shift in (("solar_osgpr_M50", 0.0), ("solar_ovc_M50", 40.0)):
+        make(tmp_path, name, 1, 3, 3, shift)
+    figure = forgetting(tmp_path / "runs")
+    assert figure is not None
+    first, second, _ = figure.axes
+    assert [ax.get_title() for ax in (first, second)] == ["OSGPR: forgets 1.50", "OVC: forgets 1.50"]
+    assert first.images[0].get_clim() == second.images[0].get_clim()
+    scores = matrix(tmp_path / "runs" / "solar_osgpr_M50", ["seed_1"])
+    np.testing.assert_allclose(scores, [[11, np.nan, np.nan], [12, 22, np.nan], [13, 23, 33]])
 
 
 def test_figures_without_runs_are_skipped_with_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
