@@ -10,10 +10,12 @@ import torch
 from benchmarks.reproduce import results
 from benchmarks.reproduce.curves import common_seeds, curve, ends
 from benchmarks.reproduce.drawing.checkpoints import load
-from benchmarks.reproduce.drawing.covid import covid, named
+from benchmarks.reproduce.drawing.covid import covid
 from benchmarks.reproduce.drawing.forgetting import forgetting, matrix
 from benchmarks.reproduce.drawing.moons import moons
 from benchmarks.reproduce.drawing.predictions import predictions
+from benchmarks.reproduce.drawing.scores import weather
+from benchmarks.reproduce.drawing.seeds import named
 from benchmarks.reproduce.drawing.toy import exact, follow
 from benchmarks.reproduce.drawing.trained import trained
 from benchmarks.reproduce.experiment import CONFIGS
@@ -98,6 +100,22 @@ def test_the_renewal_model_is_shown_where_it_has_all_seeds(tmp_path: Path) -> No
     shown = [[label for label in ax.get_legend_handles_labels()[1] if "renewal" in label] for ax in (natural, by_adam)]
     assert shown == [[], ["AR(2) renewal, all at once"]]
     assert named(["seed_4", "seed_1"]) == "seeds 1, 4"
+
+
+def test_panels_appear_as_runs_do(tmp_path: Path) -> None:
+    names = ("finse_OVC_ewc_M50", "finse_OSVGP_ewc_M50", "finse_OVC_replay_M100", "sample_OHSVGP_ewc_M50")
+    for name in names:
+        make(tmp_path, f"era5_{name}", 1, 10, 10)
+    make(tmp_path, "era5_finse_OVC_ewc_M50", 2, 10, 10)
+    make(tmp_path, "era5_sample_OVC_ewc_M100", 1, 10, learnt=4)
+    figure = weather(tmp_path / "runs")
+    assert figure is not None
+    assert [ax.get_title() for ax in figure.axes] == [
+        "Finse, EWC, M = 50",
+        "Finse, replay, M = 100",
+        "Sample, EWC, M = 50",
+    ]
+    assert {ax.get_xlabel() for ax in figure.axes} == {"tasks seen (1 seed)"}
 
 
 def test_scores_that_explode_are_in_powers_of_ten(tmp_path: Path) -> None:

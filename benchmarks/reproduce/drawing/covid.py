@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.reproduce.curves import Ends, common_seeds, ends
 from benchmarks.reproduce.drawing.panels import LEGEND, Panel, legend
+from benchmarks.reproduce.drawing.seeds import named
 from benchmarks.reproduce.drawing.styles import COVID, GREY, INK, Style
 
 RENEWAL = "covid_renewal"
@@ -51,19 +52,6 @@ def covid(runs: Path) -> Figure | None:
         ax.set(xlabel="task", xticks=range(1, 6))
     legend(figure, columns=7)
     return figure
-
-
-def named(seeds: list[str]) -> str:
-    """Which seeds these are, in words.
-
-    Args:
-        seeds: Names of seeds.
-    """
-    numbers = sorted(int(seed.removeprefix("seed_")) for seed in seeds)
-    if len(numbers) == 1:
-        return f"seed {numbers[0]}"
-    in_a_row = numbers == list(range(numbers[0], numbers[-1] + 1))
-    return f"seeds {numbers[0]} to {numbers[-1]}" if in_a_row else f"seeds {', '.join(map(str, numbers))}"
 
 
 def _draw(ax: Axes, panel: Panel, metric: str, renewal: Path) -> None:

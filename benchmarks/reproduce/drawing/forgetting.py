@@ -9,7 +9,8 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.image import AxesImage
 
 from benchmarks.reproduce.curves import curve
-from benchmarks.reproduce.drawing.panels import WIDTH, Panel, counted
+from benchmarks.reproduce.drawing.panels import WIDTH, Panel
+from benchmarks.reproduce.drawing.seeds import counted
 from benchmarks.reproduce.drawing.styles import SERIES, WEATHER, Style
 
 #: From good to bad, from light to dark.

@@ -10,7 +10,7 @@ from matplotlib.contour import QuadContourSet
 from matplotlib.figure import Figure
 
 from benchmarks.reproduce.drawing.checkpoints import Learnt, load
-from benchmarks.reproduce.drawing.covid import named
+from benchmarks.reproduce.drawing.seeds import named
 from benchmarks.reproduce.drawing.styles import BLUE, INK
 
 SHOWN = {

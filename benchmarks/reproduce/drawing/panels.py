@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from benchmarks.reproduce.curves import common_seeds, curve
+from benchmarks.reproduce.drawing.seeds import counted
 from benchmarks.reproduce.drawing.styles import Style
 
 WIDTH, HEIGHT = 10.0, 2.3
@@ -120,15 +121,6 @@ def set_height(ax: Axes, lines: Sequence[np.ndarray], tallest: float) -> None:
     low, high = values.min(), min(values.max(), tallest)
     room = (high - low) or 1.0
     ax.set_ylim(low - 0.1 * room, high + (0.05 * room if high < tallest else 0))
-
-
-def counted(seeds: Sequence[str]) -> str:
-    """How many seeds these are, in words.
-
-    Args:
-        seeds: Names of seeds.
-    """
-    return "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
 
 
 def legend(figure: Figure | SubFigure, columns: int = 6) -> None:

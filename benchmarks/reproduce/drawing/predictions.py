@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.reproduce.drawing.checkpoints import Learnt, load
-from benchmarks.reproduce.drawing.covid import named
+from benchmarks.reproduce.drawing.seeds import named
 from benchmarks.reproduce.drawing.styles import GREY, INK, SERIES
 
 SHOWN = ("osgpr", "ovc", "ovff", "ohsgpr")

@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 
 from benchmarks.reproduce.curves import common_seeds, curve
 from benchmarks.reproduce.drawing import styles
-from benchmarks.reproduce.drawing.panels import Panel, counted, draw_lines, figure_of, legend
+from benchmarks.reproduce.drawing.panels import Panel, draw_lines, figure_of, legend
+from benchmarks.reproduce.drawing.seeds import counted
 
 #: M of the paper, and the NLPD beyond which a curve leaves the picture.
 SIZES = {"solar": (50, 150), "audio": (100, 200)}

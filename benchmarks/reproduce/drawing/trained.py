@@ -7,8 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.reproduce.curves import common_seeds, curve
-from benchmarks.reproduce.drawing.panels import LEGEND, Panel, counted, draw_lines, legend
+from benchmarks.reproduce.drawing.panels import LEGEND, Panel, draw_lines, legend
 from benchmarks.reproduce.drawing.scores import SIZES
+from benchmarks.reproduce.drawing.seeds import counted
 from benchmarks.reproduce.drawing.styles import TRAINED
 
 #: A score beyond this has its panel go on in powers of ten from `LINEAR`.
