@@ -7,44 +7,30 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from callbacks.figures.canvas import SMALL, add_colour_bar
+from callbacks.figures.shades import Shades
+from gpvae.metrics.aim import LOWER, Aim
 
 #: Up to so many tasks the values are written into the cells.
 MOST_NUMBERS = 12
-#: Cells beyond the quartiles by more than so many interquartile ranges do not stretch the colours.
-OUTLYING = 3.0
 
 Floats = NDArray[np.float64]
 
 
-def colour_limits(values: Floats) -> tuple[float, float]:
-    """The range of the finite values, without the far outliers, and never empty.
-
-    Args:
-        values: Any numbers, with at least one finite among them.
-    """
-    finite = values[np.isfinite(values)]
-    lower, upper = np.quantile(finite, [0.25, 0.75])
-    reach = OUTLYING * (upper - lower)
-    if reach > 0:
-        finite = finite[(finite >= lower - reach) & (finite <= upper + reach)]
-    low, high = float(finite.min()), float(finite.max())
-    return (low, high) if high > low else (low - 0.01, high + 0.01)
-
-
-def draw_heat_map(ax: Axes, matrix: Floats, label: str, higher_is_better: bool = False) -> None:
+def draw_heat_map(ax: Axes, matrix: Floats, label: str, aim: Aim = LOWER) -> None:
     """Rows: after which task; columns: which task. Bright is bad; cells without a value stay white.
 
     Args:
         ax: Axes.
         matrix: `[after, task]`, NaN where there is no value; at least one is finite.
         label: What the colour bar measures.
-        higher_is_better: Which values are dark.
+        aim: Which values are better, and dark.
     """
-    low, high = colour_limits(matrix)
+    shades = Shades.of(matrix, aim)
+    low, high = shades.low, shades.high
     num_rows, num_columns = matrix.shape
     image = ax.imshow(
         np.ma.masked_invalid(np.clip(matrix, 2 * low - high, 2 * high - low)),  # infinite cells have a colour too
-        cmap="cividis_r" if higher_is_better else "cividis",
+        cmap=shades.colour_map(),
         vmin=low,
         vmax=high,
         aspect="auto",

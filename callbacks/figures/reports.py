@@ -5,7 +5,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from gpvae.metrics.registry import METRICS
+from gpvae.metrics.aim import HIGHER, LOWER
+from gpvae.metrics.registry import METRICS, aim_of
 
 #: How metrics are written; others as they are called.
 NAMES = {
@@ -15,7 +16,6 @@ NAMES = {
     "coverage": "Coverage of 90 % intervals",
     "accuracy": "Accuracy",
 }
-HIGHER_IS_BETTER = {name for name, metric in METRICS.items() if metric.higher_is_better}
 #: Metrics that depend on the units of the values.
 ON_A_SCALE = {"nlpd", "rmse"}
 
@@ -52,6 +52,6 @@ def hint(metric: str) -> str:
     """Which way is better, where that is known."""
     if metric not in METRICS:
         return ""
-    if metric == "coverage":  # more than is promised is no better than less
-        return " (0.9 is right)"
-    return " (higher is better)" if metric in HIGHER_IS_BETTER else " (lower is better)"
+    aim = aim_of(metric)
+    words = {LOWER: "lower is better", HIGHER: "higher is better"}
+    return f" ({words.get(aim, f'{aim.target:g} is right')})"

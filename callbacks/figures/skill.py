@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from callbacks.figures.canvas import BLUE, GREY, INK, LABEL, PALE, SMALL, TITLE, VERMILLION, frame
 from callbacks.figures.reports import NAMES, ON_A_SCALE, ReportByVariable, hint
+from gpvae.metrics.registry import aim_of
 
 #: Sizes in inches.
 PANEL, ROW, HEAD = 3.4, 0.2, 1.0
@@ -40,8 +41,9 @@ def skill_figure(report: ReportByVariable, note: str, dpi: int) -> Figure:
         metric: {variable: learnt_and_now(report.matrix(metric, variable)) for variable in report.variables}
         for metric in report.metrics
     }
-    first = next(iter(scores.values()))
-    order = sorted(first, key=lambda variable: -np.nan_to_num(first[variable][1], nan=np.inf))
+    metric, first = next(iter(scores.items()))
+    losses = {variable: aim_of(metric).loss(now) for variable, (_, now) in first.items()}
+    order = sorted(first, key=lambda variable: -np.nan_to_num(losses[variable], nan=np.inf))
     size = (0.6 + PANEL * len(scores), HEAD + ROW * len(order))
     figure = Figure(size, dpi=dpi, facecolor="white", layout="constrained")
     axes = figure.subplots(1, len(scores), squeeze=False, sharey=True)[0]

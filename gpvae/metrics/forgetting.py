@@ -7,6 +7,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 from torchmetrics import Metric
 
+from gpvae.metrics.aim import LOWER, Aim
+
 
 class TaskMatrix(Metric):
     """The matrix R with R[i, j] the score on task j after task i was learnt; both count from 1.
@@ -15,7 +17,7 @@ class TaskMatrix(Metric):
     entries that several processes hold are averaged. Every process must have got as far as task i.
 
     Args:
-        score_higher_is_better: Whether the score is one of which more is better, such as accuracy.
+        aim: What the score should be; `HIGHER` for one such as accuracy, `Aim(0.9)` for the coverage of 90 % intervals.
         kwargs: Handed on to `torchmetrics.Metric`.
     """
 
@@ -25,9 +27,9 @@ class TaskMatrix(Metric):
     values: Tensor
     known: Tensor
 
-    def __init__(self, score_higher_is_better: bool = False, **kwargs: Any) -> None:
+    def __init__(self, aim: Aim = LOWER, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.score_higher_is_better = score_higher_is_better
+        self.aim = aim
         self.add_state("values", torch.zeros(0, 0, dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("known", torch.zeros(0, 0, dtype=torch.int64), dist_reduce_fx="sum")
 
@@ -54,11 +56,12 @@ class TaskMatrix(Metric):
 class Forgetting(TaskMatrix):
     """How much worse old tasks became: the mean over tasks j < T of R[T, j] - R[j, j].
 
-    The sign is turned where a higher score is better, so that more forgetting is always the greater number. Tasks of
-    which one of the two scores is not known are left out. NaN as long as there is no old task.
+    The sign is turned where a higher score is better, so that more forgetting is always the greater number; where
+    scores should be near a value, it is their distances from it that are compared. Tasks of which one of the two
+    scores is not known are left out. NaN as long as there is no old task.
 
     Args:
-        score_higher_is_better: Whether the score is one of which more is better, such as accuracy.
+        aim: What the score should be; `HIGHER` for one such as accuracy, `Aim(0.9)` for the coverage of 90 % intervals.
         kwargs: Handed on to `torchmetrics.Metric`.
 
     Example:
@@ -74,20 +77,21 @@ class Forgetting(TaskMatrix):
 
     def compute(self) -> Tensor:
         """The mean of what was lost."""
-        scores = super().compute()
-        lost = (scores[-1] - scores.diagonal())[:-1] if len(scores) else scores.flatten()
-        return lost.nanmean() * (-1 if self.score_higher_is_better else 1)
+        losses = self.aim.loss(super().compute())
+        lost = (losses[-1] - losses.diagonal())[:-1] if len(losses) else losses.flatten()
+        return lost.nanmean()
 
 
 class BackwardTransfer(Forgetting):
     """How much better old tasks became, minus `Forgetting`: the BWT of Lopez-Paz and Ranzato (2017).
 
     Args:
-        score_higher_is_better: Whether the score is one of which more is better, such as accuracy.
+        aim: What the score should be; `HIGHER` for one such as accuracy, `Aim(0.9)` for the coverage of 90 % intervals.
         kwargs: Handed on to `torchmetrics.Metric`.
 
     Example:
-        >>> transfer = BackwardTransfer(score_higher_is_better=True)
+        >>> from gpvae.metrics import HIGHER
+        >>> transfer = BackwardTransfer(HIGHER)
         >>> transfer.update(after_task=1, task=1, value=0.5)  # accuracy on task 1 when just learnt
         >>> transfer.update(after_task=2, task=1, value=0.75)  # and after task 2
         >>> transfer.update(after_task=2, task=2, value=0.5)

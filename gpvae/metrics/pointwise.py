@@ -143,8 +143,9 @@ class Coverage(PointwiseMean):
         0.50
     """
 
-    higher_is_better = True
+    higher_is_better = None  # neither: more than is promised is no better than less
     level = 0.9
+    target = level
 
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:
         """1 inside, |P(Y <= y) - ½| <= level / 2."""

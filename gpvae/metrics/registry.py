@@ -1,7 +1,8 @@
-"""Metrics by short name, and which of them fit a likelihood."""
+"""Metrics by short name, what is better by them, and which of them fit a likelihood."""
 
 from torchmetrics import Metric
 
+from gpvae.metrics.aim import HIGHER, LOWER, Aim
 from gpvae.metrics.calibration import ECE
 from gpvae.metrics.pointwise import NLPD, RMSE, Accuracy, Coverage
 
@@ -33,6 +34,18 @@ def find_metric(name: str) -> type[Metric]:
     if name not in METRICS:
         raise ValueError(f"no metric is called {name!r}; there are {', '.join(METRICS)}")
     return METRICS[name]
+
+
+def aim_of(name: str) -> Aim:
+    """Which scores of a metric are better; lower ones, of a metric that is not known.
+
+    Args:
+        name: Short name of the metric.
+    """
+    metric = METRICS.get(name)
+    if metric is not None and hasattr(metric, "target"):
+        return Aim(float(metric.target))
+    return HIGHER if metric is not None and metric.higher_is_better else LOWER
 
 
 def for_likelihood(name: str) -> list[str]:

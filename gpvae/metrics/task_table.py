@@ -8,7 +8,7 @@ import numpy as np
 
 from gpvae.atomic import replacing
 from gpvae.metrics.forgetting import Forgetting
-from gpvae.metrics.registry import METRICS
+from gpvae.metrics.registry import METRICS, aim_of
 
 FILE_NAME = "task_metrics.csv"
 COLUMNS = ["after_task", "task", "metric", "value"]
@@ -75,8 +75,7 @@ class TaskTable:
 
     def forgetting(self, metric: str, variable: str = "") -> float:
         """How much worse old tasks became by this metric, see `Forgetting`; NaN before the second task."""
-        higher_is_better = metric in METRICS and bool(METRICS[metric].higher_is_better)
-        forgetting = Forgetting(higher_is_better, sync_on_compute=False)
+        forgetting = Forgetting(aim_of(metric), sync_on_compute=False)
         for (after_task, task, name), value in self.scores.items():
             if name == full_name(metric, variable):
                 forgetting.update(after_task, task, value)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from callbacks.figures.canvas import INK, LABEL, blank
-from callbacks.figures.heat_map import colour_limits
+from callbacks.figures.shades import colour_limits
 from gpvae.metrics.task_table import SEEN
 from gpvae.report.groups import Entry
 from gpvae.report.palette import Style

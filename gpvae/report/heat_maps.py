@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib import colormaps
 
-from callbacks.figures.heat_map import colour_limits
-from callbacks.figures.reports import HIGHER_IS_BETTER, NAMES
+from callbacks.figures.reports import NAMES
+from callbacks.figures.shades import COLOURS, Shades
 from gpvae.metrics.printing import short
+from gpvae.metrics.registry import aim_of
 from gpvae.report.groups import Entry
 from gpvae.report.html import Markup, element
 from gpvae.report.tables import boxed
@@ -23,7 +24,7 @@ def shade_rules() -> str:
     """CSS of the shades, each with the ink that has more contrast on it."""
     rules = []
     for shade in range(SHADES):
-        red, green, blue, _ = colormaps["cividis"](shade / (SHADES - 1))
+        red, green, blue, _ = colormaps[COLOURS](shade / (SHADES - 1))
         luminance = sum(
             w * channel**2.2 for w, channel in zip((0.2126, 0.7152, 0.0722), (red, green, blue), strict=True)
         )
@@ -43,9 +44,8 @@ def heat_maps(entries: Sequence[Entry], metric: str) -> list[Markup]:
     values = np.array([_value(entry, metric, i, j) for entry in streams for i, j in _cells(entry)])
     if not np.isfinite(values).any():
         return []
-    low, high = colour_limits(values)
-    best, worst = (high, low) if metric in HIGHER_IS_BETTER else (low, high)
-    return [_heat_map(entry, metric, best, worst) for entry in streams]
+    shades = Shades.of(values, aim_of(metric))
+    return [_heat_map(entry, metric, shades) for entry in streams]
 
 
 def shown_tasks(num_tasks: int) -> list[int]:
@@ -57,13 +57,13 @@ def shown_tasks(num_tasks: int) -> list[int]:
     return sorted({round(task) for task in np.linspace(1, num_tasks, min(num_tasks, MOST_TASKS))})
 
 
-def _heat_map(entry: Entry, metric: str, best: float, worst: float) -> Markup:
+def _heat_map(entry: Entry, metric: str, shades: Shades) -> Markup:
     tasks = shown_tasks(entry.experiment.num_tasks)
     heads = [element("th", task, scope="col") for task in tasks]
     rows = []
     for after in tasks:
         cells = [
-            _cell(_value(entry, metric, after, task), best, worst) if task <= after else element("td") for task in tasks
+            _cell(_value(entry, metric, after, task), shades) if task <= after else element("td") for task in tasks
         ]
         rows.append(element("tr", element("th", after, scope="row"), *cells))
     some = "" if len(tasks) == entry.experiment.num_tasks else f" ({len(tasks)} of {entry.experiment.num_tasks} tasks)"
@@ -72,10 +72,10 @@ def _heat_map(entry: Entry, metric: str, best: float, worst: float) -> Markup:
     return boxed(caption, element("thead", element("tr", corner, *heads)), element("tbody", *rows))
 
 
-def _cell(value: float, best: float, worst: float) -> Markup:
+def _cell(value: float, shades: Shades) -> Markup:
     if math.isnan(value):
         return element("td", "–")
-    share = (np.clip(value, min(best, worst), max(best, worst)) - best) / (worst - best)
+    (share,) = shades.badness(np.array([value]))
     return element("td", short(value), class_=f"s{round(share * (SHADES - 1))}")
 
 

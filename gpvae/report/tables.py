@@ -1,12 +1,13 @@
 """Tables of scores and times, with the best of each column in bold."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from callbacks.figures.reports import HIGHER_IS_BETTER, NAMES, hint
-from gpvae.metrics import Coverage
+from callbacks.figures.reports import NAMES, hint
+from gpvae.metrics.aim import LOWER
 from gpvae.metrics.printing import short
+from gpvae.metrics.registry import aim_of
 from gpvae.metrics.task_table import SEEN
 from gpvae.report.groups import Entry, Group, options_of
 from gpvae.report.html import Markup, element, joined
@@ -59,8 +60,8 @@ def best_rows(cells: Sequence[Cell], metric: str, suffix: str) -> set[int]:
         metric: Name of its metric.
         suffix: Whether it is forgetting, of which less is better.
     """
-    towards = _badness(metric) if suffix == SEEN else float
-    known = {i: towards(cell.mean) for i, cell in enumerate(cells) if cell is not None and not math.isnan(cell.mean)}
+    aim = aim_of(metric) if suffix == SEEN else LOWER
+    known = {i: aim.loss(cell.mean) for i, cell in enumerate(cells) if cell is not None and not math.isnan(cell.mean)}
     if len(known) < 2:
         return set()
     return {i for i, value in known.items() if value == min(known.values())}
@@ -137,10 +138,3 @@ def _at_the_end(entry: Entry, metric: str) -> Cell:
 def _score(cell: Cell, best: bool) -> Markup:
     text = DASH if cell is None else str(cell)
     return element("td", element("strong", text) if best else joined(text))
-
-
-def _badness(metric: str) -> Callable[[float], float]:
-    """What is least for the best score."""
-    if metric == "coverage":
-        return lambda value: abs(value - Coverage.level)
-    return (lambda value: -value) if metric in HIGHER_IS_BETTER else float

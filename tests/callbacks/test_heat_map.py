@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.colors import to_rgba
 
-from callbacks.figures.heat_map import colour_limits
 from callbacks.figures.pictures import forgetting_figure
+from callbacks.figures.shades import Shades, colour_limits
+from gpvae.metrics import HIGHER, LOWER, Aim
 
 
 def triangle(size: int) -> np.ndarray:
@@ -48,3 +51,21 @@ def test_bright_is_bad_whichever_way_a_metric_goes() -> None:
     ]
     assert tuple(worst[0]) == pytest.approx(tuple(worst[1]))
     assert sum(worst[0][:3]) > sum(to_rgba("grey")[:3])
+
+
+def test_coverage_is_dark_where_it_is_right_and_bright_both_ways() -> None:
+    matrix = np.array([[1.0, np.nan], [0.7, 0.9]])
+    image = forgetting_figure(matrix, "coverage", 50).axes[0].images[0]
+    right, wide, narrow = (sum(image.to_rgba(value)[:3]) for value in (0.9, 1.0, 0.7))
+    assert right < wide < narrow
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=9), st.sampled_from([LOWER, HIGHER, Aim(0.9)]))
+def test_shades_follow_the_loss(values: list[float], aim: Aim) -> None:
+    scores = np.array([*values, np.nan])
+    shades = Shades.of(scores, aim)
+    badness = shades.badness(scores)[:-1]
+    assert ((badness >= 0) & (badness <= 1)).all()
+    assert np.isnan(shades.badness(scores)[-1])
+    order = np.argsort(aim.loss(np.clip(scores[:-1], shades.low, shades.high)))
+    assert (np.diff(badness[order]) >= 0).all()

@@ -1,4 +1,5 @@
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpvae.metrics import BackwardTransfer, Forgetting, TaskMatrix
+from gpvae.metrics import HIGHER, LOWER, Aim, BackwardTransfer, Forgetting, TaskMatrix, TaskTable
 
 
 def fill(metric: TaskMatrix, scores: np.ndarray) -> TaskMatrix:
@@ -16,22 +17,37 @@ def fill(metric: TaskMatrix, scores: np.ndarray) -> TaskMatrix:
     return metric
 
 
-@given(num_tasks=st.integers(2, 6), higher_is_better=st.booleans(), seed=st.integers(0, 99))
-def test_the_definition_written_plainly(num_tasks: int, higher_is_better: bool, seed: int) -> None:
+LOSSES: dict[Aim, Callable[[float], float]] = {
+    LOWER: lambda score: score,
+    HIGHER: lambda score: -score,
+    Aim(0.9): lambda score: abs(score - 0.9),
+}
+
+
+@given(num_tasks=st.integers(2, 6), aim=st.sampled_from(list(LOSSES)), seed=st.integers(0, 99))
+def test_the_definition_written_plainly(num_tasks: int, aim: Aim, seed: int) -> None:
     r = np.random.default_rng(seed).normal(size=(num_tasks, num_tasks))
-    lost = np.mean([r[num_tasks - 1, j] - r[j, j] for j in range(num_tasks - 1)])
-    expected = -lost if higher_is_better else lost
-    assert fill(Forgetting(higher_is_better), r).compute().item() == pytest.approx(expected)
-    assert fill(BackwardTransfer(higher_is_better), r).compute().item() == pytest.approx(-expected)
+    loss = LOSSES[aim]
+    expected = np.mean([loss(r[num_tasks - 1, j]) - loss(r[j, j]) for j in range(num_tasks - 1)])
+    assert fill(Forgetting(aim), r).compute().item() == pytest.approx(expected)
+    assert fill(BackwardTransfer(aim), r).compute().item() == pytest.approx(-expected)
 
 
 def test_sign() -> None:
     """Greater NLPD and smaller accuracy on the old task both are forgetting."""
     assert fill(Forgetting(), np.array([[1.0, 0], [3, 1]])).compute() == 2
     accuracy = np.array([[0.75, 0], [0.5, 1]])
-    assert fill(Forgetting(score_higher_is_better=True), accuracy).compute() == 0.25
-    assert fill(BackwardTransfer(score_higher_is_better=True), accuracy).compute() == -0.25
+    assert fill(Forgetting(HIGHER), accuracy).compute() == 0.25
+    assert fill(BackwardTransfer(HIGHER), accuracy).compute() == -0.25
     assert (Forgetting.higher_is_better, BackwardTransfer.higher_is_better) == (False, True)
+
+
+@pytest.mark.parametrize(("learnt", "now", "forgotten"), [(0.9, 1.0, 0.1), (0.9, 0.7, 0.2), (1.0, 0.9, -0.1)])
+def test_coverage_is_forgotten_by_leaving_its_level_either_way(learnt: float, now: float, forgotten: float) -> None:
+    table = TaskTable()
+    for after_task, task, value in [(1, 1, learnt), (2, 1, now), (2, 2, 0.9)]:
+        table.set(after_task, task, "coverage", value)
+    assert table.forgetting("coverage") == pytest.approx(forgotten)
 
 
 def test_matrix() -> None:

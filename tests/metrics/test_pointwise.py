@@ -17,11 +17,15 @@ from torch.distributions import Bernoulli, Independent, Normal
 
 from gpvae.likelihoods import predictive as marginals
 from gpvae.metrics import (
+    HIGHER,
+    LOWER,
     METRICS,
     NLPD,
     RMSE,
     Accuracy,
+    Aim,
     Coverage,
+    aim_of,
     equal_mixture,
     find_metric,
     for_likelihood,
@@ -150,13 +154,15 @@ def test_coverage_of_mixtures_and_of_groups() -> None:
 
 
 def test_names() -> None:
-    assert {name: metric.higher_is_better for name, metric in METRICS.items()} == {
-        "nlpd": False,
-        "rmse": False,
-        "ece": False,
-        "coverage": True,
-        "accuracy": True,
+    assert {name: aim_of(name) for name in METRICS} == {
+        "nlpd": LOWER,
+        "rmse": LOWER,
+        "ece": LOWER,
+        "coverage": Aim(0.9),
+        "accuracy": HIGHER,
     }
+    assert aim_of("mse") == LOWER
+    assert Coverage.higher_is_better is None
     with pytest.raises(ValueError, match="there are nlpd, rmse, ece, coverage, accuracy"):
         find_metric("mse")
     with pytest.raises(ValueError, match="there are gaussian"):
