@@ -2,15 +2,15 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gpvae.metrics.task_table import FILE_NAME
-from gpvae.report import naming
+from gpvae.report import naming, variants
 from gpvae.report.config import RunConfig
 from gpvae.report.runs import Run
 from gpvae.summary import average
@@ -30,6 +30,7 @@ class Entry:
         experiment: What its runs say together.
         config: What was run, by the first of them; None if that is not known.
         notes: What a reader should know about it.
+        words: How it was run where that is not the usual way, by option.
     """
 
     label: str
@@ -38,6 +39,7 @@ class Entry:
     experiment: Experiment
     config: RunConfig | None
     notes: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,8 @@ def _entry(name: str, runs: Sequence[Run]) -> Entry:
     if differing := _differing([run.config for run in known if run.config]):
         notes.append(f"its runs differ in {', '.join(differing)}, or only some name it: they may not be one experiment")
     label = naming.method_name(config)
-    return Entry(label, naming.family_name(config), name, experiment, config, tuple(notes))
+    words = variants.words_of(config, naming.catalogue_name(config))
+    return Entry(label, naming.family_name(config), name, experiment, config, tuple(notes), words)
 
 
 def _differing(configs: Sequence[RunConfig]) -> list[str]:
@@ -144,13 +147,30 @@ def options_of(config: RunConfig) -> dict[str, Any]:
 
 def _groups(entries: Sequence[Entry]) -> list[Group]:
     groups: defaultdict[int | None, list[Entry]] = defaultdict(list)
-    for entry in sorted(entries, key=lambda entry: (naming.place(entry.config), entry.label, entry.folder)):
+    for entry in sorted(_in_words(entries), key=lambda entry: (naming.place(entry.config), entry.label, entry.folder)):
         groups[entry.config.num_inducing if entry.config else None].append(entry)
     ordered = sorted(groups.items(), key=lambda group: (group[0] is None, group[0] or 0))
     return [Group(num_inducing, _labelled(group)) for num_inducing, group in ordered]
 
 
+def _in_words(entries: Sequence[Entry]) -> list[Entry]:
+    """Labels with the words that are not true of all that was run on the data, the same for any M."""
+    said = [set(entry.words.items()) for entry in entries if entry.config and entry.config.num_inducing is not None]
+    shared = set.intersection(*said) if said else set()
+    return [
+        replace(entry, label=", ".join([entry.label, *(word[1] for word in entry.words.items() if word not in shared)]))
+        for entry in entries
+    ]
+
+
 def _labelled(entries: Sequence[Entry]) -> list[Entry]:
-    options = [options_of(entry.config) if entry.config else {} for entry in entries]
+    """Labels that differ, by options that have no words if need be."""
+    options = [_untold(entry) for entry in entries]
     labels = naming.told_apart([entry.label for entry in entries], options, [entry.folder for entry in entries])
     return [replace(entry, label=label) for entry, label in zip(entries, labels, strict=True)]
+
+
+def _untold(entry: Entry) -> dict[str, Any]:
+    """The options that have no words."""
+    options = options_of(entry.config) if entry.config else {}
+    return {key: value for key, value in options.items() if key not in variants.TOLD}

@@ -27,6 +27,9 @@ TASK_ORDERS = {"first_dimension": "1st dimension", "l2_norm": "L2"}
 SOURCES = {"sample": "synthetic sample", "cds": "Climate Data Store", "files": "files"}
 #: How the paper marks the path that a method of several input dimensions takes.
 ORDERINGS = {"given": "o", "kernel_max": "k", "kernel_min": "kmin", "random": "rand"}
+#: The family that is another way to compute what the method has, and not another method.
+RECURRENCE = "LegSRecurrence"
+PATHS = {"given": "as given", "random": "at random"}
 FAMILIES = {
     "LegS": "HiPPO-LegS",
     "LegT": "HiPPO-LegT",
@@ -72,18 +75,26 @@ def data_identity(data: Part) -> dict[str, Any]:
 
 
 def method_name(config: RunConfig) -> str:
-    """The method as the paper calls it, such as OHSVGP-k, and its family where that is not its own.
+    """The method as the paper calls it, such as OHSVGP-k; by its family, such as CosS, where that is not its own.
+
+    Args:
+        config: The config of a run.
+    """
+    name, ordering = catalogue_name(config), _ordering(config)
+    if config.model.options.get("inducing") == RECURRENCE:
+        name += " by recurrence"
+    return name if ordering is None else f"{name}-{ORDERINGS.get(ordering, ordering)}"
+
+
+def catalogue_name(config: RunConfig) -> str:
+    """What the catalogue calls the method: its name, or that of a family that takes the place of its own.
 
     Args:
         config: The config of a run.
     """
     options = config.model.options
-    name = str(options.get("method") or config.model.kind or "model")
-    extra = options.get("inducing_options")
-    ordering = extra.get("ordering") if isinstance(extra, dict) else None
-    if ordering is not None:
-        name += f"-{ORDERINGS.get(str(ordering), ordering)}"
-    return f"{name} with {options['inducing']}" if options.get("inducing") else name
+    inducing = options.get("inducing") if options.get("inducing") != RECURRENCE else None
+    return str(inducing or options.get("method") or config.model.kind or "model")
 
 
 def family_name(config: RunConfig) -> str:
@@ -99,7 +110,15 @@ def family_name(config: RunConfig) -> str:
         in_space = isinstance(input_dim, int) and input_dim > 1
         own = (method.family_in_space if in_space else None) or method.family
     name = str(config.model.options.get("inducing") or own)
-    return FAMILIES.get(name, name)
+    words, ordering = FAMILIES.get(name, name), _ordering(config)
+    return words if ordering is None else f"{words} {PATHS.get(ordering, f'by {ordering}')}"
+
+
+def _ordering(config: RunConfig) -> str | None:
+    """How points are put in order for a path, where the config says so."""
+    options = config.model.options.get("inducing_options")
+    found = options.get("ordering") if isinstance(options, dict) else None
+    return None if found is None else str(found)
 
 
 def place(config: RunConfig | None) -> int:
@@ -109,8 +128,21 @@ def place(config: RunConfig | None) -> int:
         config: The config of a run, if it is known.
     """
     names = list(METHODS)
-    name = str(config.model.options.get("method")) if config else ""
+    name = catalogue_name(config) if config else ""
     return names.index(name) if name in names else len(names)
+
+
+def written(value: object) -> str:
+    """A value of an option for people: mappings as `ordering=kernel_max`.
+
+    Args:
+        value: Anything that a config can hold.
+    """
+    if isinstance(value, dict):
+        return " ".join(f"{key}={written(part)}" for key, part in value.items())
+    if isinstance(value, list):
+        return " ".join(map(written, value))
+    return str(value)
 
 
 def told_apart(names: Sequence[str], options: Sequence[Mapping[str, Any]], fallbacks: Sequence[str]) -> list[str]:
@@ -118,7 +150,7 @@ def told_apart(names: Sequence[str], options: Sequence[Mapping[str, Any]], fallb
 
     Args:
         names: Names.
-        options: Options of what each of them names.
+        options: Options of what each of them names; those that are not set are not written.
         fallbacks: Something unique about each of them.
     """
     unique = list(names)
@@ -126,12 +158,25 @@ def told_apart(names: Sequence[str], options: Sequence[Mapping[str, Any]], fallb
         if count == 1:
             continue
         same = [index for index, other in enumerate(names) if other == name]
-        keys = dict.fromkeys(key for index in same for key in options[index])
-        differing = [key for key in keys if len({repr(options[index].get(key)) for index in same}) > 1]
+        differing = differing_keys([options[index] for index in same])
         for index in same:
-            written = [f"{key} {options[index].get(key)}" for key in differing]
-            unique[index] = ", ".join([name, *written])
+            known = {key: options[index][key] for key in differing if options[index].get(key) is not None}
+            unique[index] = ", ".join([name, *(_option(key, value) for key, value in known.items())])
         if len(differing) > MOST_OPTIONS or len({unique[index] for index in same}) < count:
             for index in same:
                 unique[index] = f"{name} ({fallbacks[index]})"
     return unique
+
+
+def _option(key: str, value: object) -> str:
+    return written(value) if isinstance(value, dict) else f"{key} {written(value)}"
+
+
+def differing_keys(options: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The options that are not the same everywhere.
+
+    Args:
+        options: Options of several things.
+    """
+    keys = dict.fromkeys(key for known in options for key in known)
+    return [key for key in keys if len({repr(known.get(key)) for known in options}) > 1]

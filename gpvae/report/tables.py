@@ -11,6 +11,7 @@ from gpvae.metrics.registry import aim_of
 from gpvae.metrics.task_table import SEEN
 from gpvae.report.groups import Entry, Group, options_of
 from gpvae.report.html import Markup, element, joined
+from gpvae.report.naming import differing_keys, written
 from gpvae.summary import mean_interval
 from gpvae.summary_tables import FORGETTING, Interval
 
@@ -93,8 +94,7 @@ def options_table(group: Group) -> Markup:
         group: Methods to compare.
     """
     known = [(entry, options_of(entry.config)) for entry in group.entries if entry.config]
-    keys = dict.fromkeys(key for _, options in known for key in options if key != "seed")
-    differing = [key for key in keys if len({repr(options.get(key)) for _, options in known}) > 1]
+    differing = [key for key in differing_keys([options for _, options in known]) if key != "seed"]
     if not differing:
         return Markup()
     heads = [element("th", text, scope="col") for text in ("Method", *differing)]
@@ -123,7 +123,7 @@ def in_seconds(cell: Cell) -> str:
 
 
 def _option(value: object) -> str:
-    return DASH if value is None else str(value)
+    return DASH if value is None else written(value)
 
 
 def _row(label: str, *cells: Markup) -> Markup:

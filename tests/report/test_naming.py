@@ -34,12 +34,13 @@ def test_every_config_has_a_name_for_all_it_is_made_of(path: Path) -> None:
     ("settings", "method", "family"),
     [
         (config("OHSGPR"), "OHSGPR", "HiPPO-LegS"),
-        (config("OHSVGP", inducing="CosS"), "OHSVGP with CosS", "cosines over the whole past (CosS)"),
+        (config("OHSVGP", inducing="CosS"), "CosS", "cosines over the whole past (CosS)"),
         (
             config("OHSVGP", data="Skillcraft", inducing_options={"ordering": "kernel_max"}),
             "OHSVGP-k",
-            "HiPPO-LegS along a path",
+            "HiPPO-LegS along a path by kernel_max",
         ),
+        (config(inducing="LegSRecurrence"), "OHSGPR by recurrence", "HiPPO-LegS by recurrence"),
         (config("OVC-optZ"), "OVC-optZ", "points by pivoted Cholesky"),
         (config("Mine"), "Mine", ""),
     ],
@@ -61,6 +62,55 @@ def test_methods(settings: dict[str, Any], method: str, family: str) -> None:
 )
 def test_data(data: str, options: dict[str, Any], name: str) -> None:
     assert data_name(Part(data, options)) == name
+
+
+def labels(folder: Path, made: dict[str, dict[str, Any]]) -> dict[int | None, list[str]]:
+    """What methods on one data set are called, by M."""
+    for name, settings in made.items():
+        write_run(folder / name / "seed_0", 0, settings)
+    runs, _ = read_runs(find_folders([folder]))
+    (data_set,) = arrange(runs)
+    return {group.num_inducing: [entry.label for entry in group.entries] for group in data_set.groups}
+
+
+def test_differences_are_told_in_words(tmp_path: Path) -> None:
+    counts = {"data": "Covid", "likelihood": "negative_binomial"}
+    made = {
+        "adam": config("OHSVGP", 15, **counts, inference="free_form", data_steps_per_epoch=5000),
+        "natural": config("OHSVGP", 15, **counts, inference="collapsed", data_steps_per_epoch=1),
+        "cosines": config("OHSVGP", 15, **counts, inducing="CosS", inference="collapsed"),
+        "more": config("OVC", 30, **counts, inference="collapsed", kernel="matern52"),
+    }
+    assert labels(tmp_path, made) == {
+        15: ["OHSVGP", "OHSVGP, natural gradients", "CosS, natural gradients"],
+        30: ["OVC, Matérn-5/2, natural gradients"],  # though nothing of M = 30 is otherwise
+    }
+
+
+def test_what_is_usual_or_true_of_all_is_not_told(tmp_path: Path) -> None:
+    usual = {"likelihood": "gaussian", "hyperparameters": "fixed", "data": "Powerplant"}
+    made = {
+        "closed": config("OVC", **usual, inference=None, lr=0.01, kernel="rbf"),
+        "iterated": config("OVC", **usual, inference="free_form", lr=0.005, data_steps_per_epoch=2000),
+        "path": config("OHSVGP", **usual, inference="free_form", inducing_options={"ordering": "given"}),
+        "features": config("OVFF", **usual, inference=None, kernel="matern52"),
+    }
+    assert labels(tmp_path, made) == {50: ["OVC", "OVC, iterated", "OVFF", "OHSVGP-o"]}
+
+
+def test_networks_and_what_has_no_words(tmp_path: Path) -> None:
+    made = {
+        "ewc": config("OVC", consolidation="ewc", lr=0.1),
+        "slow": config("OVC", consolidation="ewc", lr=0.001),
+        "replay": config("OVC", consolidation="replay", inducing_options={"start": 0, "end": [1, 2]}),
+        "also": config("OVC", consolidation="replay"),
+    }
+    assert set(labels(tmp_path, made)[50]) == {
+        "OVC, EWC, lr 0.1",
+        "OVC, EWC, lr 0.001",
+        "OVC, replay",
+        "OVC, replay, end=1 2 start=0",
+    }
 
 
 names = st.sampled_from(["OVC", "OSGPR"])
@@ -117,11 +167,7 @@ def test_only_what_is_on_the_same_data_is_compared(tmp_path: Path) -> None:
     }
     assert found == {
         ("COVID-19 deaths in Santa Catarina", 50): ["OVC"],
-        ("Solar irradiance, num_test None", 50): [
-            "OVC, hyperparameters None",
-            "OVC, hyperparameters train_always",
-            "OHSGPR",
-        ],
-        ("Solar irradiance, num_test None", 150): ["OVC"],
+        ("Solar irradiance", 50): ["OVC", "OVC, kernel trained in every task", "OHSGPR"],
+        ("Solar irradiance", 150): ["OVC"],
         ("Solar irradiance, num_test 50", 50): ["OVC"],
     }
