@@ -14,8 +14,8 @@ from matplotlib.ticker import MaxNLocator
 from callbacks.figures.canvas import INK, LABEL, blank
 from callbacks.figures.shades import colour_limits
 from gpvae.metrics.task_table import SEEN
-from gpvae.report.groups import Entry
-from gpvae.report.palette import Style
+from gpvae.report.entries import Entry
+from gpvae.report.palette import Style, Styles
 from gpvae.summary_tables import Interval
 
 #: Sizes in inches.
@@ -27,7 +27,7 @@ ROOM = 0.3
 NONE = Interval(np.nan, np.nan, np.nan, 0)
 
 
-def over_tasks(entries: Sequence[Entry], styles: dict[str, Style], metric: str) -> Figure | None:
+def over_tasks(entries: Sequence[Entry], styles: Styles, metric: str) -> Figure | None:
     """A metric over all tasks seen, a line for each method with its interval as a band; None if there is nothing.
 
     Args:
@@ -42,14 +42,14 @@ def over_tasks(entries: Sequence[Entry], styles: dict[str, Style], metric: str) 
         cells = [entry.experiment.scores.get((metric + SEEN, int(task), int(task)), NONE) for task in tasks]
         mean, low, high = _arrays(cells)
         means.append(mean)
-        style = styles[entry.label]
+        style = styles[entry.identity]
         line: dict[str, Any] = {"color": style.colour, "ls": style.line, "marker": style.marker, "ms": 4, "lw": 1.5}
         ax.plot(tasks, mean, **line)
         ax.fill_between(tasks, low, high, color=style.colour, alpha=0.15, lw=0)
     return _framed(figure, ax, np.concatenate(means), "tasks seen")
 
 
-def learnt_and_at_the_end(entries: Sequence[Entry], styles: dict[str, Style], metric: str) -> Figure | None:
+def learnt_and_at_the_end(entries: Sequence[Entry], styles: Styles, metric: str) -> Figure | None:
     """Single tasks when just learnt (hollow) and at the end (filled), joined by a line; None if there is nothing.
 
     Args:
@@ -64,7 +64,7 @@ def learnt_and_at_the_end(entries: Sequence[Entry], styles: dict[str, Style], me
     shown = some_tasks(max(entry.experiment.num_tasks for entry in streams))
     means = []
     for number, entry in enumerate(streams):
-        end, scores, style = entry.experiment.num_tasks, entry.experiment.scores, styles[entry.label]
+        end, scores, style = entry.experiment.num_tasks, entry.experiment.scores, styles[entry.identity]
         at = np.arange(len(shown)) + 0.7 * ((number + 0.5) / len(streams) - 0.5)
         learnt, _, _ = _arrays([scores.get((metric, task, task), NONE) for task in shown])
         now, low, high = _arrays([scores.get((metric, end, task), NONE) for task in shown])

@@ -2,8 +2,7 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,70 +11,13 @@ import numpy as np
 from gpvae.metrics.task_table import FILE_NAME
 from gpvae.report import naming, variants
 from gpvae.report.config import RunConfig
+from gpvae.report.entries import DataSet, Entry, Group
+from gpvae.report.labels import identified, in_words, labelled
+from gpvae.report.palette import Identity
 from gpvae.report.runs import Run
 from gpvae.summary import average
-from gpvae.summary_tables import Experiment
 
 UNKNOWN_DATA = "Data not recorded"
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One experiment: a method, and the runs of it.
-
-    Args:
-        label: What it is called, unique within its group.
-        family: Its inducing variables in words; empty if they are not known.
-        folder: Its folder, as far as it tells it from the others.
-        experiment: What its runs say together.
-        config: What was run, by the first of them; None if that is not known.
-        notes: What a reader should know about it.
-        words: How it was run where that is not the usual way, by option.
-    """
-
-    label: str
-    family: str
-    folder: str
-    experiment: Experiment
-    config: RunConfig | None
-    notes: tuple[str, ...] = ()
-    words: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Experiments that can be compared.
-
-    Args:
-        num_inducing: The number of inducing variables; None if it is not known.
-        entries: The experiments, in the order of the catalogue of methods.
-    """
-
-    num_inducing: int | None
-    entries: list[Entry]
-
-    @property
-    def title(self) -> str:
-        """How it is called."""
-        return "M not recorded" if self.num_inducing is None else f"M = {self.num_inducing}"
-
-    @property
-    def metrics(self) -> list[str]:
-        """Names of all metrics, those of the first experiment first."""
-        return list(dict.fromkeys(metric for entry in self.entries for metric in entry.experiment.metrics))
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """A data set, and the groups of experiments on it.
-
-    Args:
-        title: How it is called, unique on the page.
-        groups: By the number of inducing variables.
-    """
-
-    title: str
-    groups: list[Group]
 
 
 def arrange(runs: Sequence[Run]) -> list[DataSet]:
@@ -119,12 +61,13 @@ def _entry(name: str, runs: Sequence[Run]) -> Entry:
     notes = [f"{run.folder.name}: {run.note}" for run in runs if run.note]
     config = known[0].config if known else None
     if config is None:
-        return Entry(name, "", name, experiment, None, tuple(notes))
+        return Entry(name, "", name, experiment, None, tuple(notes), identity=Identity(name))
     if differing := _differing([run.config for run in known if run.config]):
         notes.append(f"its runs differ in {', '.join(differing)}, or only some name it: they may not be one experiment")
     label = naming.method_name(config)
     words = variants.words_of(config, naming.catalogue_name(config))
-    return Entry(label, naming.family_name(config), name, experiment, config, tuple(notes), words)
+    identity = Identity(label, ", ".join(words.values()))
+    return Entry(label, naming.family_name(config), name, experiment, config, tuple(notes), words, identity)
 
 
 def _differing(configs: Sequence[RunConfig]) -> list[str]:
@@ -135,42 +78,10 @@ def _differing(configs: Sequence[RunConfig]) -> list[str]:
     return [key for key in keys if len({repr(options.get(key)) for options in flat}) > 1]
 
 
-def options_of(config: RunConfig) -> dict[str, Any]:
-    """How an experiment may differ from others on the same data: options of the model, and how data are learnt.
-
-    Args:
-        config: The config of a run.
-    """
-    learnt = {key: value for key, value in config.data.options.items() if key in naming.HOW}
-    return {**config.model.options, **learnt}
-
-
 def _groups(entries: Sequence[Entry]) -> list[Group]:
     groups: defaultdict[int | None, list[Entry]] = defaultdict(list)
-    for entry in sorted(_in_words(entries), key=lambda entry: (naming.place(entry.config), entry.label, entry.folder)):
-        groups[entry.config.num_inducing if entry.config else None].append(entry)
-    ordered = sorted(groups.items(), key=lambda group: (group[0] is None, group[0] or 0))
-    return [Group(num_inducing, _labelled(group)) for num_inducing, group in ordered]
-
-
-def _in_words(entries: Sequence[Entry]) -> list[Entry]:
-    """Labels with the words that are not true of all that was run on the data, the same for any M."""
-    said = [set(entry.words.items()) for entry in entries if entry.config and entry.config.num_inducing is not None]
-    shared = set.intersection(*said) if said else set()
-    return [
-        replace(entry, label=", ".join([entry.label, *(word[1] for word in entry.words.items() if word not in shared)]))
-        for entry in entries
-    ]
-
-
-def _labelled(entries: Sequence[Entry]) -> list[Entry]:
-    """Labels that differ, by options that have no words if need be."""
-    options = [_untold(entry) for entry in entries]
-    labels = naming.told_apart([entry.label for entry in entries], options, [entry.folder for entry in entries])
-    return [replace(entry, label=label) for entry, label in zip(entries, labels, strict=True)]
-
-
-def _untold(entry: Entry) -> dict[str, Any]:
-    """The options that have no words."""
-    options = options_of(entry.config) if entry.config else {}
-    return {key: value for key, value in options.items() if key not in variants.TOLD}
+    for entry in sorted(in_words(entries), key=lambda entry: (naming.place(entry.config), entry.label, entry.folder)):
+        groups[entry.num_inducing].append(entry)
+    ordered = sorted(groups, key=lambda num_inducing: (num_inducing is None, num_inducing or 0))
+    known = identified(groups[num_inducing] for num_inducing in ordered)
+    return [Group(num_inducing, labelled(group)) for num_inducing, group in zip(ordered, known, strict=True)]

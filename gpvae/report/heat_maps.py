@@ -10,7 +10,7 @@ from callbacks.figures.reports import NAMES
 from callbacks.figures.shades import COLOURS, Shades
 from gpvae.metrics.printing import short
 from gpvae.metrics.registry import aim_of
-from gpvae.report.groups import Entry
+from gpvae.report.entries import Entry
 from gpvae.report.html import Markup, element
 from gpvae.report.tables import boxed
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from gpvae.report import origin
-from gpvae.report.groups import DataSet
+from gpvae.report.entries import DataSet
 from gpvae.report.html import Markup, element, joined
 from gpvae.report.palette import styles_of
 from gpvae.report.sections import group_section
@@ -61,7 +61,7 @@ def whole_page(report: Report, step: Callable[[], object] = lambda: None) -> str
         step: Called after each group of experiments.
     """
     groups = [group for data_set in report.data_sets for group in data_set.groups]
-    styles = styles_of([entry.label for entry in group.entries] for group in groups)
+    styles = styles_of([entry.identity for entry in group.entries] for group in groups)
     sections = []
     for number, data_set in enumerate(report.data_sets, start=1):
         parts = []

@@ -1,16 +1,30 @@
 """How methods are drawn: a colour, a marker and a kind of line, the same all over the page."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from callbacks.figures.canvas import BLUE, DARK_ORANGE, VERMILLION
 
 GREEN, PURPLE, STEEL = "#009E73", "#C068A0", "#7D7D85"
 #: Told apart by colour-blind readers, and with a contrast of 3 to 1 against the light page and the dark one.
 COLOURS = (BLUE, VERMILLION, GREEN, DARK_ORANGE, PURPLE, STEEL)
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
 LINES = ("-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)))
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What stays the same of a method all over the page, whatever it is compared with.
+
+    Args:
+        method: Its name.
+        variant: How it was run.
+    """
+
+    method: str = ""
+    variant: str = ""
 
 
 @dataclass(frozen=True)
@@ -28,30 +42,54 @@ class Style:
     line: str | tuple[int, tuple[float, ...]]
 
 
-def styles_of(groups: Iterable[Sequence[str]]) -> dict[str, Style]:
-    """A style for each method, the same in all groups; methods that meet in a group have different colours if they can.
+Styles = dict[Identity, Style]
+
+
+def styles_of(groups: Iterable[Sequence[Identity]]) -> Styles:
+    """A style for each method, the same in all groups.
+
+    Ways to run a method share its colour; methods that meet in a group have different colours if they can. What meets
+    there has different markers and lines if it can, and always where colours are the same.
 
     Args:
-        groups: Names of the methods of each group.
+        groups: The methods of each group.
     """
-    rivals: defaultdict[str, set[str]] = defaultdict(set)
+    groups = list(groups)
+    colours = _spread([[identity.method for identity in group] for group in groups], len(COLOURS))
+
+    def same_colour(one: Identity, other: Identity) -> bool:
+        return colours[one.method] == colours[other.method]
+
+    markers = _spread(groups, len(MARKERS), same_colour)
+    lines = _spread(groups, len(LINES), same_colour)
+    return {
+        identity: Style(COLOURS[colours[identity.method]], MARKERS[markers[identity]], LINES[lines[identity]])
+        for identity in markers
+    }
+
+
+Named = TypeVar("Named", bound=Hashable)
+
+
+def _spread(
+    groups: Iterable[Sequence[Named]], count: int, above_all: Callable[[Named, Named], bool] = lambda *_: False
+) -> dict[Named, int]:
+    """Numbers below `count` that differ for names that meet in a group, as far as there are enough.
+
+    Args:
+        groups: Names that meet.
+        count: How many numbers there are.
+        above_all: Of which two names it matters most.
+    """
+    rivals: dict[Named, dict[Named, None]] = {}
     for group in groups:
-        for label in group:
-            rivals[label] |= set(group) - {label}
-    chosen: dict[str, int] = {}
-    for label, others in rivals.items():
-        met = [chosen[other] for other in others if other in chosen]
-        clashes = Counter(number % len(COLOURS) for number in met)
+        for name in group:
+            rivals.setdefault(name, {}).update(dict.fromkeys(other for other in group if other != name))
+    chosen: dict[Named, int] = {}
+    for name, others in rivals.items():
+        met = [other for other in others if other in chosen]
+        clashes = Counter(chosen[other] for other in met)
+        grave = Counter(chosen[other] for other in met if above_all(name, other))
         uses = Counter(chosen.values())
-        numbers = range(len(COLOURS) * len(MARKERS))
-        chosen[label] = min(numbers, key=lambda n: (clashes[n % len(COLOURS)], n in met, uses[n], n))
-    return {label: style(number) for label, number in chosen.items()}
-
-
-def style(number: int) -> Style:
-    """One of the forty-two pairs of colour and marker.
-
-    Args:
-        number: Which of them.
-    """
-    return Style(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)], LINES[number % len(LINES)])
+        chosen[name] = min(range(count), key=lambda number: (grave[number], clashes[number], uses[number], number))
+    return chosen

@@ -5,17 +5,15 @@ from pathlib import Path
 
 from callbacks.figures.reports import NAMES, hint
 from gpvae.report import charts, clock, tables
-from gpvae.report.groups import Entry, Group
+from gpvae.report.entries import Entry, Group
 from gpvae.report.heat_maps import heat_maps
 from gpvae.report.html import Markup, element, joined
-from gpvae.report.palette import Style
+from gpvae.report.palette import Styles
 from gpvae.report.pictures import data_uri, last_pictures
 from gpvae.report.svg import to_svg
 
 
-def group_section(
-    group: Group, name: str, data: str, styles: dict[str, Style], times: Mapping[Path, Sequence[float]]
-) -> Markup:
+def group_section(group: Group, name: str, data: str, styles: Styles, times: Mapping[Path, Sequence[float]]) -> Markup:
     """All about a group.
 
     Args:
@@ -38,9 +36,9 @@ def group_section(
     return element("section", element("h3", f"{data}, {group.title}"), *shown, id=name, class_="group")
 
 
-def _curves(group: Group, name: str, styles: dict[str, Style]) -> Markup:
+def _curves(group: Group, name: str, styles: Styles) -> Markup:
     keys = [
-        element("li", to_svg(charts.swatch(styles[entry.label]), f"{name}-key{n}", ""), entry.label)
+        element("li", to_svg(charts.swatch(styles[entry.identity]), f"{name}-key{n}", ""), entry.label)
         for n, entry in enumerate(group.entries)
     ]
     figures = []

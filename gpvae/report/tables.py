@@ -9,8 +9,9 @@ from gpvae.metrics.aim import LOWER
 from gpvae.metrics.printing import short
 from gpvae.metrics.registry import aim_of
 from gpvae.metrics.task_table import SEEN
-from gpvae.report.groups import Entry, Group, options_of
+from gpvae.report.entries import Entry, Group
 from gpvae.report.html import Markup, element, joined
+from gpvae.report.labels import options_of
 from gpvae.report.naming import differing_keys, written
 from gpvae.summary import mean_interval
 from gpvae.summary_tables import FORGETTING, Interval

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpvae.report.config import Part, RunConfig
 from gpvae.report.groups import arrange, short_names
 from gpvae.report.naming import DATA, data_name, family_name, method_name, told_apart
-from gpvae.report.palette import COLOURS, MARKERS, styles_of
+from gpvae.report.palette import COLOURS, MARKERS, Identity, styles_of
 from gpvae.report.runs import find_folders, read_runs
 from tests.report.made import config, write_run
 
@@ -134,18 +134,51 @@ def test_short_names_of_folders_differ(parts: set[tuple[str, ...]]) -> None:
 
 @given(st.lists(st.lists(st.sampled_from("abcdefghij"), max_size=6, unique=True), max_size=4))
 def test_methods_that_are_compared_look_different(groups: list[list[str]]) -> None:
-    styles = styles_of(groups)
+    styles = styles_of([[Identity(label) for label in group] for group in groups])
     for group in groups:
-        assert len({(styles[label].colour, styles[label].marker) for label in group}) == len(group)
+        found = [styles[Identity(label)] for label in group]
+        assert len({(style.colour, style.marker) for style in found}) == len(group)
 
 
 def test_colours_are_not_wasted_on_methods_that_never_meet() -> None:
     groups = [["OVC", "OHSVGP", "moons"], ["OSGPR", "OVC", "OVFF", "OHSGPR", "CosS"], ["rand", "kmin", "kmax"]]
-    styles = styles_of(groups)
+    styles = styles_of([[Identity(label) for label in group] for group in groups])
     for group in groups:
-        assert len({styles[label].colour for label in group}) == len(group)
-    labels = [str(number) for number in range(len(COLOURS) * len(MARKERS))]
-    assert len({(style.colour, style.marker) for style in styles_of([labels]).values()}) == len(labels)
+        found = [styles[Identity(label)] for label in group]
+        assert len({style.colour for style in found}) == len({style.marker for style in found}) == len(group)
+    many = [Identity(str(number)) for number in range(len(COLOURS) * len(MARKERS))]
+    assert len({(style.colour, style.marker) for style in styles_of([many]).values()}) == len(many)
+
+
+def test_ways_to_run_a_method_share_its_colour() -> None:
+    group = [Identity(name, variant) for name in ("OVC", "OHSVGP") for variant in ("EWC", "replay")]
+    styles = styles_of([group])
+    assert [styles[identity].colour for identity in group] == [*2 * [COLOURS[0]], *2 * [COLOURS[1]]]
+    assert len({styles[identity].marker for identity in group}) == 4
+    assert styles[group[0]].line != styles[group[1]].line
+
+
+def test_a_method_looks_the_same_whatever_joins_its_section(tmp_path: Path) -> None:
+    """Labels change when another variant joins, and looks do not."""
+    made = {
+        "small": config("OHSGPR", 50, lr=0.1),
+        "small_slow": config("OHSGPR", 50, lr=0.01),
+        "small_trained": config("OHSGPR", 50, hyperparameters="train_always"),
+        "small_twice": config("OSGPR", 50),
+        "small_again": config("OSGPR", 50),
+        "large": config("OHSGPR", 100, lr=0.1),
+        "large_points": config("OVC", 100),
+    }
+    for name, settings in made.items():
+        write_run(tmp_path / name / "seed_0", 0, settings)
+    (data_set,) = arrange(read_runs(find_folders([tmp_path]))[0])
+    entries = {entry.folder: entry for group in data_set.groups for entry in group.entries}
+    assert entries["small"].label != entries["large"].label
+    assert entries["small"].identity == entries["large"].identity
+    assert len({entry.identity for entry in entries.values()}) == len(entries) - 1
+    styles = styles_of([entry.identity for entry in group.entries] for group in data_set.groups)
+    same = ("small", "small_slow", "small_trained")
+    assert len({styles[entries[name].identity].colour for name in same}) == 1
 
 
 def test_only_what_is_on_the_same_data_is_compared(tmp_path: Path) -> None:
