@@ -44,7 +44,8 @@ class Group:
 
     Args:
         num_inducing: The number of inducing variables; None if it is not known.
-        entries: The experiments, in the order of the catalogue of methods.
+        entries: The experiments, in the order of the catalogue of methods, and last those without inducing variables,
+            which are there for reference.
     """
 
     num_inducing: int | None
@@ -54,6 +55,11 @@ class Group:
     def title(self) -> str:
         """How it is called."""
         return "M not recorded" if self.num_inducing is None else f"M = {self.num_inducing}"
+
+    @property
+    def contenders(self) -> list[Entry]:
+        """The experiments that are compared: those with as many inducing variables as the group has."""
+        return [entry for entry in self.entries if entry.num_inducing == self.num_inducing]
 
     @property
     def metrics(self) -> list[str]:

@@ -82,6 +82,17 @@ def _groups(entries: Sequence[Entry]) -> list[Group]:
     groups: defaultdict[int | None, list[Entry]] = defaultdict(list)
     for entry in sorted(in_words(entries), key=lambda entry: (naming.place(entry.config), entry.label, entry.folder)):
         groups[entry.num_inducing].append(entry)
+    if len(groups) > 1:
+        _spread_references(groups)
     ordered = sorted(groups, key=lambda num_inducing: (num_inducing is None, num_inducing or 0))
     known = identified(groups[num_inducing] for num_inducing in ordered)
     return [Group(num_inducing, labelled(group)) for num_inducing, group in zip(ordered, known, strict=True)]
+
+
+def _spread_references(groups: dict[int | None, list[Entry]]) -> None:
+    """What has no inducing variables is a reference for any number of them; what has no config may be anything."""
+    without = groups.pop(None, [])
+    if unknown := [entry for entry in without if entry.config is None]:
+        groups[None] = unknown
+    for num_inducing in groups.keys() - {None}:
+        groups[num_inducing] += [entry for entry in without if entry.config is not None]

@@ -34,13 +34,13 @@ def shade_rules() -> str:
 
 
 def heat_maps(entries: Sequence[Entry], metric: str) -> list[Markup]:
-    """A table for each method with more than one task, all on one scale.
+    """A table for each method that was scored before its last task, all on one scale.
 
     Args:
         entries: The methods.
         metric: Name of the metric.
     """
-    streams = [entry for entry in entries if entry.experiment.num_tasks > 1]
+    streams = [entry for entry in entries if _has_past(entry, metric)]
     values = np.array([_value(entry, metric, i, j) for entry in streams for i, j in _cells(entry)])
     if not np.isfinite(values).any():
         return []
@@ -77,6 +77,11 @@ def _cell(value: float, shades: Shades) -> Markup:
         return element("td", "–")
     (share,) = shades.badness(np.array([value]))
     return element("td", short(value), class_=f"s{round(share * (SHADES - 1))}")
+
+
+def _has_past(entry: Entry, metric: str) -> bool:
+    """Whether anything is known of it before the last task."""
+    return any(after < entry.experiment.num_tasks for name, after, _ in entry.experiment.scores if name == metric)
 
 
 def _cells(entry: Entry) -> list[tuple[int, int]]:

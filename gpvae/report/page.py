@@ -11,6 +11,7 @@ from gpvae.report.html import Markup, element, joined
 from gpvae.report.palette import styles_of
 from gpvae.report.sections import group_section
 from gpvae.report.style import style_sheet
+from gpvae.summary_tables import Experiment
 
 #: Nothing is loaded, run or sent: pictures and rules are in the page.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -44,13 +45,17 @@ class Report:
     @property
     def num_experiments(self) -> int:
         """How many experiments it shows."""
-        return sum(len(group.entries) for data_set in self.data_sets for group in data_set.groups)
+        return len(self._experiments())
 
     @property
     def num_runs(self) -> int:
         """How many runs they have."""
+        return sum(len(experiment.runs) for experiment in self._experiments())
+
+    def _experiments(self) -> list[Experiment]:
+        """Each once, in however many groups it is."""
         groups = [group for data_set in self.data_sets for group in data_set.groups]
-        return sum(len(entry.experiment.runs) for group in groups for entry in group.entries)
+        return list({entry.folder: entry.experiment for group in groups for entry in group.entries}.values())
 
 
 def whole_page(report: Report, step: Callable[[], object] = lambda: None) -> str:

@@ -29,7 +29,7 @@ def group_section(group: Group, name: str, data: str, styles: Styles, times: Map
         "Over the tasks seen": _curves(group, name, styles),
         "Forgetting": _forgetting(group),
         "Predictions after the last task": _predictions(group),
-        "Time": joined(tables.time_table(group, times), element("p", clock.MEASURED, class_="soft")),
+        "Time": _times(group, times),
         "Configs": _configs(group),
     }
     shown = [element("section", element("h4", title), part) for title, part in parts.items() if part]
@@ -91,6 +91,11 @@ def _pictures(entry: Entry) -> list[Markup]:
         alt = f"{what.capitalize()} of {entry.label} after the last task"
         figures.append(_figure(element("img", src=source, alt=alt, width=width, height=height), caption))
     return figures
+
+
+def _times(group: Group, times: Mapping[Path, Sequence[float]]) -> Markup:
+    table = tables.time_table(group, times)
+    return joined(table, element("p", clock.MEASURED, class_="soft")) if table else table
 
 
 def _configs(group: Group) -> Markup:

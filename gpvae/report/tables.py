@@ -1,6 +1,7 @@
 """Tables of scores and times, with the best of each column in bold."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from gpvae.summary import mean_interval
 from gpvae.summary_tables import FORGETTING, Interval
 
 DASH = "–"
+NO_M = "no M, for reference"
 Cell = Interval | None
 
 
@@ -26,24 +28,33 @@ def score_table(group: Group) -> Markup:
     Args:
         group: Methods to compare.
     """
-    columns = [(metric, suffix) for metric in group.metrics for suffix in (SEEN, FORGETTING)]
+    columns = [
+        (metric, suffix)
+        for metric in group.metrics
+        for suffix in (SEEN, FORGETTING)
+        if any(_known(_at_the_end(entry, metric + suffix)) for entry in group.entries)
+    ]
     cells = [[_at_the_end(entry, metric + suffix) for metric, suffix in columns] for entry in group.entries]
-    best = [best_rows([row[i] for row in cells], metric, suffix) for i, (metric, suffix) in enumerate(columns)]
+    compared = [row if entry in group.contenders else [] for entry, row in zip(group.entries, cells, strict=True)]
+    best = [
+        best_rows([row[i] if row else None for row in compared], metric, suffix)
+        for i, (metric, suffix) in enumerate(columns)
+    ]
     top = [
         element(
             "th",
             element("span", NAMES.get(metric, metric)),
             element("small", hint(metric)),
             scope="colgroup",
-            colspan=2,
+            colspan=count,
         )
-        for metric in group.metrics
+        for metric, count in Counter(metric for metric, _ in columns).items()
     ]
     heads = [element("th", text, rowspan=2, scope="col") for text in ("Method", "Seeds", "Tasks")]
     below = [element("th", "all tasks" if suffix == SEEN else "forgetting", scope="col") for _, suffix in columns]
     rows = [
         _row(
-            joined(entry.label, element("small", entry.family)),
+            joined(entry.label, element("small", entry.family if entry in group.contenders else NO_M)),
             *[element("td", count) for count in (len(entry.experiment.runs), entry.experiment.num_tasks)],
             *[_score(cell, number in best[i]) for i, cell in enumerate(row)],
         )
@@ -63,19 +74,21 @@ def best_rows(cells: Sequence[Cell], metric: str, suffix: str) -> set[int]:
         suffix: Whether it is forgetting, of which less is better.
     """
     aim = aim_of(metric) if suffix == SEEN else LOWER
-    known = {i: aim.loss(cell.mean) for i, cell in enumerate(cells) if cell is not None and not math.isnan(cell.mean)}
+    known = {i: aim.loss(cell.mean) for i, cell in enumerate(cells) if cell is not None and _known(cell)}
     if len(known) < 2:
         return set()
     return {i for i, value in known.items() if value == min(known.values())}
 
 
 def time_table(group: Group, times: Mapping[Path, Sequence[float]]) -> Markup:
-    """Seconds a task and in all, a row for each method.
+    """Seconds a task and in all, a row for each method; nothing where no run has recorded any.
 
     Args:
         group: Methods to compare.
         times: Seconds of each task, by the folder of the run; runs that have recorded none are not there.
     """
+    if not any(run in times for entry in group.entries for run in entry.experiment.runs):
+        return Markup()
     heads = ["Method", "First task", "Each task, mean", "All tasks", "Runs timed"]
     rows = []
     for entry in group.entries:
@@ -134,6 +147,10 @@ def _row(label: str, *cells: Markup) -> Markup:
 def _at_the_end(entry: Entry, metric: str) -> Cell:
     end = entry.experiment.num_tasks
     return entry.experiment.scores.get((metric, end, end))
+
+
+def _known(cell: Cell) -> bool:
+    return cell is not None and not math.isnan(cell.mean)
 
 
 def _score(cell: Cell, best: bool) -> Markup:
