@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from gpvae.metrics.task_table import TaskTable
 from gpvae.report.config import RunConfig
 from gpvae.report.palette import Identity
 from gpvae.summary_tables import Experiment
@@ -21,6 +23,7 @@ class Entry:
         notes: What a reader should know about it.
         words: How it was run where that is not the usual way, by option.
         identity: What it is drawn by, the same all over the page.
+        tables: Scores of each run, by file.
     """
 
     label: str
@@ -31,6 +34,7 @@ class Entry:
     notes: tuple[str, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
+    tables: Mapping[Path, TaskTable] = field(default_factory=dict)
 
     @property
     def num_inducing(self) -> int | None:

@@ -55,19 +55,20 @@ def short_names(folders: Iterable[Path]) -> dict[Path, str]:
 
 
 def _entry(name: str, runs: Sequence[Run]) -> Entry:
+    tables = {run.folder / FILE_NAME: run.table for run in runs}
     with np.errstate(invalid="ignore"):  # of infinite scores there is no interval
-        experiment = average(name, {run.folder / FILE_NAME: run.table for run in runs})
+        experiment = average(name, tables)
     known = [run for run in runs if run.config]
     notes = [f"{run.folder.name}: {run.note}" for run in runs if run.note]
     config = known[0].config if known else None
     if config is None:
-        return Entry(name, "", name, experiment, None, tuple(notes), identity=Identity(name))
+        return Entry(name, "", name, experiment, None, tuple(notes), identity=Identity(name), tables=tables)
     if differing := _differing([run.config for run in known if run.config]):
         notes.append(f"its runs differ in {', '.join(differing)}, or only some name it: they may not be one experiment")
     label = naming.method_name(config)
     words = variants.words_of(config, naming.catalogue_name(config))
     identity = Identity(label, ", ".join(words.values()))
-    return Entry(label, naming.family_name(config), name, experiment, config, tuple(notes), words, identity)
+    return Entry(label, naming.family_name(config), name, experiment, config, tuple(notes), words, identity, tables)
 
 
 def _differing(configs: Sequence[RunConfig]) -> list[str]:

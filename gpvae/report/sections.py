@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from callbacks.figures.reports import NAMES, hint
-from gpvae.report import charts, clock, tables
+from gpvae.report import charts, clock, seeds, tables
 from gpvae.report.entries import Entry, Group
 from gpvae.report.heat_maps import heat_maps
 from gpvae.report.html import Markup, element, joined
@@ -24,11 +24,20 @@ def group_section(group: Group, name: str, data: str, styles: Styles, times: Map
         times: Seconds of each task, by the folder of the run; runs that have recorded none are not there.
     """
     notes = [element("p", f"{entry.label}: {note}", class_="soft") for entry in group.entries for note in entry.notes]
+    shared = seeds.common(group) if seeds.differ(group) else frozenset()
+    alike = seeds.on(group, shared) if shared else group
+    which = f", on {seeds.written(shared)}" if shared else ""
     parts = {
-        "Scores": joined(tables.score_table(group), *notes),
-        "Over the tasks seen": _curves(group, name, styles),
-        "Forgetting": _forgetting(group),
-        "Predictions after the last task": _predictions(group),
+        "Scores": joined(_scores(group, alike), *notes),
+        "Over the tasks seen": joined(
+            _legend(group, name, styles),
+            _charts(alike, name, styles, which),
+            _opened("The same over all seeds that each method has", _charts(group, f"{name}-all", styles, ""))
+            if shared
+            else "",
+        ),
+        "Forgetting": _forgetting(alike, which),
+        "Predictions after the last task": _predictions(group, shared),
         "Time": _times(group, times),
         "Configs": _configs(group),
     }
@@ -36,49 +45,75 @@ def group_section(group: Group, name: str, data: str, styles: Styles, times: Map
     return element("section", element("h3", f"{data}, {group.title}"), *shown, id=name, class_="group")
 
 
-def _curves(group: Group, name: str, styles: Styles) -> Markup:
+def _scores(group: Group, alike: Group) -> Markup:
+    """The table and, where methods have different seeds, what that means and a table on those they share."""
+    if not seeds.differ(group):
+        return tables.score_table(group)
+    own = tables.score_table(group, "After the last task: mean over the seeds that each method has")
+    shared = seeds.common(group)
+    said = "Not all methods were run with the same seeds, so not all of these means compare. "
+    if not shared:
+        return joined(own, element("p", said + "No seed is common to all of them; charts are over what each has."))
+    said += f"All have {seeds.written(shared)}: the next table and the charts are on {_them(shared)} alone."
+    over = f"All methods on {seeds.written(shared)}, after the last task: mean"
+    return joined(own, element("p", said), tables.score_table(alike, over))
+
+
+def _them(shared: frozenset[str]) -> str:
+    return "it" if len(shared) == 1 else "them"
+
+
+def _legend(group: Group, name: str, styles: Styles) -> Markup:
     keys = [
         element("li", to_svg(charts.swatch(styles[entry.identity]), f"{name}-key{n}", ""), entry.label)
         for n, entry in enumerate(group.entries)
     ]
+    return element("ul", *keys, class_="legend")
+
+
+def _charts(group: Group, name: str, styles: Styles, which: str) -> Markup:
     figures = []
     for n, metric in enumerate(group.metrics):
-        title = f"{NAMES.get(metric, metric)} over all tasks seen{hint(metric)}"
+        title = f"{NAMES.get(metric, metric)} over all tasks seen{which}{hint(metric)}"
         if drawn := charts.over_tasks(group.entries, styles, metric):
             figures.append(_figure(to_svg(drawn, f"{name}-seen{n}", f"Line chart: {title}"), title))
     for n, metric in enumerate(group.metrics[:1]):
-        title = f"{NAMES.get(metric, metric)} of single tasks: just learnt (hollow) and at the end (filled)"
+        title = f"{NAMES.get(metric, metric)} of single tasks{which}: just learnt (hollow) and at the end (filled)"
         if drawn := charts.learnt_and_at_the_end(group.entries, styles, metric):
             figures.append(_figure(to_svg(drawn, f"{name}-tasks{n}", f"Chart: {title}"), title))
-    return joined(element("ul", *keys, class_="legend"), element("div", *figures, class_="charts"))
+    return element("div", *figures, class_="charts")
+
+
+def _opened(title: str, content: Markup) -> Markup:
+    return element("details", element("summary", title), content)
 
 
 def _figure(content: Markup, caption: object) -> Markup:
     return element("figure", element("figcaption", caption), content)
 
 
-def _forgetting(group: Group) -> Markup:
+def _forgetting(group: Group, which: str) -> Markup:
     """The first metric in sight, the others to be opened."""
     parts: list[Markup] = []
     for metric in group.metrics:
         if maps := heat_maps(group.entries, metric):
             shown = element("div", *maps, class_="maps")
             title = f"{NAMES.get(metric, metric)} of each task after each task"
-            parts.append(shown if not parts else element("details", element("summary", title), shown))
+            parts.append(_opened(title, shown) if parts else shown)
     if not parts:
         return Markup()
-    said = "Mean over seeds, one scale for all methods: bright is bad. A column that brightens downwards is forgotten."
-    return joined(element("p", said, class_="soft"), *parts)
+    said = "one scale for all methods: bright is bad. A column that brightens downwards is forgotten."
+    return joined(element("p", f"Mean over seeds{which}, {said}", class_="soft"), *parts)
 
 
-def _predictions(group: Group) -> Markup:
-    figures = [figure for entry in group.entries for figure in _pictures(entry)]
+def _predictions(group: Group, shared: frozenset[str]) -> Markup:
+    figures = [figure for entry in group.entries for figure in _pictures(entry, shared)]
     return element("div", *figures, class_="pictures") if figures else Markup()
 
 
-def _pictures(entry: Entry) -> list[Markup]:
-    """What the first run drew."""
-    run = entry.experiment.runs[0]
+def _pictures(entry: Entry, shared: frozenset[str]) -> list[Markup]:
+    """What the first run drew, of those with a seed that all methods have if it can be."""
+    run = min(entry.experiment.runs, key=lambda run: run.name not in shared)
     figures = []
     for path in last_pictures(run, entry.experiment.num_tasks):
         what = path.stem.rstrip("0123456789").rstrip("_").replace("_", " ")

@@ -14,6 +14,8 @@ from gpvae.report.entries import Entry, Group
 from gpvae.report.html import Markup, element, joined
 from gpvae.report.labels import options_of
 from gpvae.report.naming import differing_keys, written
+from gpvae.report.seeds import differ, listed, most_shared, numbers, seeds_of
+from gpvae.report.seeds import written as written_seeds
 from gpvae.summary import mean_interval
 from gpvae.summary_tables import FORGETTING, Interval
 
@@ -22,12 +24,17 @@ NO_M = "no M, for reference"
 Cell = Interval | None
 
 
-def score_table(group: Group) -> Markup:
+def score_table(group: Group, over: str = "After the last task: mean over seeds") -> Markup:
     """Scores over all tasks at the end of the stream and forgetting, a row for each method.
+
+    Where methods have different seeds, the best is sought among the most that have the same.
 
     Args:
         group: Methods to compare.
+        over: What the numbers are means of.
     """
+    seeds = most_shared(group)
+    rivals = [entry for entry in group.contenders if seeds_of(entry) == seeds]
     columns = [
         (metric, suffix)
         for metric in group.metrics
@@ -35,7 +42,7 @@ def score_table(group: Group) -> Markup:
         if any(_known(_at_the_end(entry, metric + suffix)) for entry in group.entries)
     ]
     cells = [[_at_the_end(entry, metric + suffix) for metric, suffix in columns] for entry in group.entries]
-    compared = [row if entry in group.contenders else [] for entry, row in zip(group.entries, cells, strict=True)]
+    compared = [row if entry in rivals else [] for entry, row in zip(group.entries, cells, strict=True)]
     best = [
         best_rows([row[i] if row else None for row in compared], metric, suffix)
         for i, (metric, suffix) in enumerate(columns)
@@ -55,14 +62,21 @@ def score_table(group: Group) -> Markup:
     rows = [
         _row(
             joined(entry.label, element("small", entry.family if entry in group.contenders else NO_M)),
-            *[element("td", count) for count in (len(entry.experiment.runs), entry.experiment.num_tasks)],
+            _seeds(entry, differ(group)),
+            element("td", entry.experiment.num_tasks),
             *[_score(cell, number in best[i]) for i, cell in enumerate(row)],
         )
         for number, (entry, row) in enumerate(zip(group.entries, cells, strict=True))
     ]
     head = element("thead", element("tr", *heads, *top), element("tr", *below))
-    caption = "After the last task: mean over seeds ± half the width of its 95 % interval (Student’s t). Bold: best."
+    best_of = f", of the methods with {written_seeds(seeds)}" if differ(group) else ""
+    caption = f"{over} ± half the width of its 95 % interval (Student’s t). Bold: best{best_of}."
     return boxed(caption, head, element("tbody", *rows))
+
+
+def _seeds(entry: Entry, which: bool) -> Markup:
+    names = numbers(seeds_of(entry))
+    return element("td", len(names), element("small", f" ({listed(names)})") if which else "")
 
 
 def best_rows(cells: Sequence[Cell], metric: str, suffix: str) -> set[int]:

@@ -1,0 +1,99 @@
+"""Means over different seeds are not compared; none is thrown away."""
+
+from pathlib import Path
+
+import pytest
+
+from gpvae.report import seeds
+from gpvae.report.command import write_report
+from gpvae.report.entries import Group
+from gpvae.report.groups import arrange
+from gpvae.report.runs import find_folders, read_runs
+from gpvae.summary import summarise
+from tests.report.made import config, write_picture, write_run
+from tests.report.reading import Page
+
+
+def made(runs: Path, methods: dict[str, tuple[int, ...]]) -> Path:
+    """Methods with the seeds that each has."""
+    for method, numbers in methods.items():
+        for seed in numbers:
+            write_picture(write_run(runs / method / f"seed_{seed}", seed, config(method)), size=(20, 10))
+    return runs
+
+
+def group_of(runs: Path) -> Group:
+    ((group,),) = (data_set.groups for data_set in arrange(read_runs(find_folders([runs]))[0]))
+    return group
+
+
+def page_of(runs: Path) -> Page:
+    output = runs.parent / "page.html"
+    write_report([runs], output)
+    return Page(output.read_text())
+
+
+UNEVEN = {"OSGPR": (2,), "OVC": (1, 2, 3), "OVFF": (1, 2, 3), "OHSGPR": (1, 2, 10)}
+
+
+def test_each_method_over_all_its_seeds_and_all_on_the_common_ones(tmp_path: Path) -> None:
+    runs = made(tmp_path / "runs", UNEVEN)
+    page = page_of(runs)
+    (own,), (alike,) = page.tables_called("After the last task"), page.tables_called("All methods on seed 2")
+    whole = {experiment.name: experiment.scores["nlpd_seen", 3, 3] for experiment in summarise([runs])}
+    only = summarise([runs / name / "seed_2" for name in UNEVEN])
+    second = {experiment.name: experiment.scores["nlpd_seen", 3, 3] for experiment in only}
+    assert [row[:2] for row in own.rows[2:]] == [[name, str(len(numbers))] for name, numbers in UNEVEN.items()]
+    assert [row[3] for row in own.rows[2:]] == [str(whole[name]) for name in UNEVEN]
+    assert [row[3] for row in alike.rows[2:]] == [str(second[name]) for name in UNEVEN]
+    assert "Not all methods were run with the same seeds" in page.text
+    assert "NLPD over all tasks seen, on seed 2 (lower is better)" in page.text
+    assert "Mean over seeds, on seed 2, one scale" in page.text
+    assert "The same over all seeds that each method has" in page.text
+
+
+def test_bold_compares_only_the_same_seeds(tmp_path: Path) -> None:
+    runs = made(tmp_path / "runs", UNEVEN)
+    page = page_of(runs)
+    (own,), (alike,) = page.tables_called("After the last task"), page.tables_called("All methods on seed 2")
+    assert own.caption.endswith("Bold: best, of the methods with seeds 1, 2, 3.")
+    assert [any(row) for row in own.bold[2:]][::3] == [False, False]
+    for column in range(3, 7):
+        assert sum(row[column] for row in own.bold[2:]) == sum(row[column] for row in alike.bold[2:]) == 1
+
+
+def test_pictures_are_of_a_common_seed(tmp_path: Path) -> None:
+    page = page_of(made(tmp_path / "runs", UNEVEN))
+    assert "OVC, seed_2: stream" in page.text
+    assert "OVC, seed_1: stream" not in page.text
+
+
+def test_the_same_seeds_need_no_words(tmp_path: Path) -> None:
+    page = page_of(made(tmp_path / "runs", {"OVC": (1, 2), "OVFF": (1, 2)}))
+    assert "same seeds" not in page.text
+    assert "on seed" not in page.text
+
+
+def test_no_seed_in_common(tmp_path: Path) -> None:
+    page = page_of(made(tmp_path / "runs", {"OVC": (1,), "OVFF": (2, 3)}))
+    assert "No seed is common to all of them" in page.text
+    assert len(page.tables_called("All methods")) == 0
+    (own,) = page.tables_called("After the last task")
+    assert not any(any(row) for row in own.bold)
+
+
+@pytest.mark.parametrize(("names", "text"), [(["seed_3"], "seed 3"), (["seed_10", "seed_9"], "seeds 9, 10")])
+def test_seeds_for_people(names: list[str], text: str) -> None:
+    assert seeds.written(names) == text
+    assert seeds.written(f"seed_{number}" for number in range(20)) == "seeds 0 … 19"
+
+
+def test_a_reference_keeps_what_it_has(tmp_path: Path) -> None:
+    runs = made(tmp_path / "runs", {"OVC": (1, 2), "OVFF": (1,)})
+    settings = config("Renewal")
+    del settings["model"]["init_args"]["num_inducing"]
+    write_run(runs / "renewal" / "seed_7", 7, settings)
+    group = group_of(runs)
+    assert seeds.common(group) == {"seed_1"}
+    alike = seeds.on(group, seeds.common(group))
+    assert [sorted(seeds.seeds_of(entry)) for entry in alike.entries] == [["seed_1"], ["seed_1"], ["seed_7"]]
