@@ -32,7 +32,7 @@ from callbacks.checkpoint import load_state, read_checkpoint
 from callbacks.continual import check_same_data
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
-from gpvae import __version__, run_folder, shipped_configs, summary
+from gpvae import __version__, origin, run_folder, shipped_configs, summary
 from gpvae.checks import nearest
 from gpvae.class_paths import allowed_by, only_from
 from gpvae.config_size import limit_configs
@@ -143,9 +143,12 @@ class StreamCLI(LightningCLI):
             run_folder.clear(folder)
 
     def before_instantiate_classes(self) -> None:
-        """Name the run, in the config that is saved too."""
+        """Name the run, in the config that is saved too, which begins with what made it."""
         if self.subcommand != "fit":
             self.save_config_callback = None  # there is no run to save it with
+        else:
+            parser = self._parser(self.subcommand)
+            parser.dump_header = [*(parser.dump_header or []), origin.program()]
         config = self.config[self.subcommand]
         config["name"] = config["name"] or run_folder.name_of(config["config"] or [], self._words)
 

@@ -18,6 +18,7 @@ from datamodules import Covid
 from gpvae.atomic import replacing
 from gpvae.metrics import TaskScores, TaskTable, equal_mixture, for_likelihood
 from gpvae.metrics.task_table import FILE_NAME
+from gpvae.origin import program
 
 NEEDED = "the renewal model is sampled by Pyro, which is not installed: pip install -e '.[reproduce]'"
 DIAGNOSTICS = "diagnostics.json"
@@ -70,7 +71,7 @@ def write(
     asked = {key: getattr(options, key) for key in ("chains", "warmup", "samples")}
     model = {"class_path": "Renewal", "init_args": {"method": "AR(2) renewal", "offline": True, **asked}}
     config = {"model": model, "data": {"class_path": "datamodules.Covid", "init_args": known}}
-    (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+    (folder / "config.yaml").write_text(f"# {program()}\n" + yaml.safe_dump(config, sort_keys=False))
     table, end = TaskTable(), data.num_tasks
     for key, value in scores.compute().items():
         metric, _, what = key.partition("/")

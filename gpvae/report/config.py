@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,13 @@ class RunConfig:
     text: str
     model: Part
     data: Part
+
+    @property
+    def made_by(self) -> str:
+        """Which gpvae made the run, in the words of `gpvae.origin`; empty for runs that do not say."""
+        comments = takewhile(lambda line: line.startswith("#"), self.text.splitlines())
+        words = (line.removeprefix("#").strip() for line in comments)
+        return next((line for line in words if line.startswith("gpvae ")), "")
 
     @property
     def num_tasks(self) -> int | None:

@@ -24,6 +24,7 @@ class Entry:
         words: How it was run where that is not the usual way, by option.
         identity: What it is drawn by, the same all over the page.
         tables: Scores of each run, by file.
+        made_by: Which gpvae made the runs, and how many of them; nothing of runs that do not say.
     """
 
     label: str
@@ -35,6 +36,7 @@ class Entry:
     words: Mapping[str, str] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
     tables: Mapping[Path, TaskTable] = field(default_factory=dict)
+    made_by: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def num_inducing(self) -> int | None:

@@ -1,7 +1,7 @@
 """Puts together what can be compared: experiments on the same data with as many inducing variables."""
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,9 @@ def _entry(name: str, runs: Sequence[Run]) -> Entry:
     label = naming.method_name(config)
     words = variants.words_of(config, naming.catalogue_name(config))
     identity = Identity(label, ", ".join(words.values()))
-    return Entry(label, naming.family_name(config), name, experiment, config, tuple(notes), words, identity, tables)
+    made_by = Counter(run.config.made_by for run in known if run.config and run.config.made_by)
+    family = naming.family_name(config)
+    return Entry(label, family, name, experiment, config, tuple(notes), words, identity, tables, made_by)
 
 
 def _differing(configs: Sequence[RunConfig]) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from gpvae.report import origin
+from gpvae import origin
 from gpvae.report.entries import DataSet
 from gpvae.report.html import Markup, element, joined
 from gpvae.report.palette import styles_of
@@ -97,7 +97,7 @@ def _opening(report: Report) -> Markup:
     made = element(
         "time", report.made.strftime("%Y-%m-%d %H:%M %Z").strip(), datetime=report.made.isoformat("T", "minutes")
     )
-    facts = joined("Scores of streams of tasks: ", counted, ". Made ", made, f" by {origin.program()}.")
+    facts = joined("Scores of streams of tasks: ", counted, ". This page was made ", made, f" by {origin.program()}.")
     return joined(
         element("h1", report.title), element("p", facts), _contents(report), element("p", READING, class_="soft")
     )

@@ -140,6 +140,16 @@ def _configs(group: Group) -> Markup:
             texts.append(element("p", f"{entry.label}: no config", class_="soft"))
             continue
         first = entry.experiment.runs[0].name
-        title = element("summary", f"{entry.label}: config.yaml of {entry.folder}/{first}")
-        texts.append(element("details", title, element("pre", entry.config.text)))
+        title = f"{entry.label}: config.yaml of {entry.folder}/{first}{_made_by(entry)}"
+        texts.append(_opened(title, element("pre", entry.config.text)))
     return joined(tables.options_table(group), *texts)
+
+
+def _made_by(entry: Entry) -> str:
+    """Which gpvae made the runs, where they say so."""
+    if set(entry.made_by.values()) == {len(entry.experiment.runs)}:
+        return f"; made by {next(iter(entry.made_by))}"
+    said = [f"{count} by {program}" for program, count in entry.made_by.items()]
+    if said and (rest := len(entry.experiment.runs) - sum(entry.made_by.values())):
+        said.append(f"{rest} not recorded")
+    return f"; runs made: {', '.join(said)}" if said else ""
