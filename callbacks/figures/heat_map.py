@@ -16,7 +16,7 @@ MOST_NUMBERS = 12
 Floats = NDArray[np.float64]
 
 
-def draw_heat_map(ax: Axes, matrix: Floats, label: str, aim: Aim = LOWER) -> None:
+def draw_heat_map(ax: Axes, matrix: Floats, label: str, aim: Aim = LOWER, span: float = 0.0) -> None:
     """Rows: after which task; columns: which task. Bright is bad; cells without a value stay white.
 
     Args:
@@ -24,8 +24,9 @@ def draw_heat_map(ax: Axes, matrix: Floats, label: str, aim: Aim = LOWER) -> Non
         matrix: `[after, task]`, NaN where there is no value; at least one is finite.
         label: What the colour bar measures.
         aim: Which values are better, and dark.
+        span: Values that lie closer together do not use up all colours.
     """
-    shades = Shades.of(matrix, aim)
+    shades = Shades.of(matrix, aim, span)
     low, high = shades.low, shades.high
     num_rows, num_columns = matrix.shape
     image = ax.imshow(

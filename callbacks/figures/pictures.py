@@ -14,7 +14,7 @@ from callbacks.figures import plane, stream
 from callbacks.figures.canvas import blank, legend_above, name_axes
 from callbacks.figures.heat_map import draw_heat_map
 from callbacks.figures.interval import two_sd_interval
-from callbacks.figures.reports import NAMES, hint
+from callbacks.figures.reports import LEAST_SPANS, NAMES, hint
 from datamodules.tasks import Task
 from gpvae import OnlineGP
 from gpvae.metrics.registry import aim_of
@@ -103,7 +103,7 @@ def forgetting_figure(matrix: NDArray[np.float64], metric: str, dpi: int, note: 
     """
     figure, ax = blank(5.6, 4.4, dpi)
     name = NAMES.get(metric, metric)
-    draw_heat_map(ax, matrix, name + hint(metric), aim_of(metric))
+    draw_heat_map(ax, matrix, name + hint(metric), aim_of(metric), LEAST_SPANS.get(metric, 0.0))
     name_axes(ax, "task", "after task", f"{name} of each task, as the stream goes on{note}")
     return figure
 

@@ -1,5 +1,6 @@
 """What a callback must offer to have its scores drawn, and how metrics are written."""
 
+import math
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -16,6 +17,10 @@ NAMES = {
     "coverage": "Coverage of 90 % intervals",
     "accuracy": "Accuracy",
 }
+#: Differences that are small change: scores that lie closer together do not use up all shades.
+LEAST_SPANS = {"nlpd": 0.1, "rmse": 0.05, "ece": 0.05, "coverage": 0.05, "accuracy": 0.05}
+#: Values that no score goes beyond.
+BOUNDS = {"rmse": (0.0, math.inf), "ece": (0.0, 1.0), "coverage": (0.0, 1.0), "accuracy": (0.0, 1.0)}
 #: Metrics that depend on the units of the values.
 ON_A_SCALE = {"nlpd", "rmse"}
 

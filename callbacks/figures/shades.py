@@ -40,24 +40,27 @@ class Shades:
         low: Its lower end.
         high: Its upper end.
         aim: Which scores are better.
+        span: How much worse than the best a score has to be to be as bright as can be.
     """
 
     low: float
     high: float
     aim: Aim
+    span: float = 0.0
 
     @classmethod
-    def of(cls, values: Floats, aim: Aim) -> "Shades":
+    def of(cls, values: Floats, aim: Aim, span: float = 0.0) -> "Shades":
         """The scale of some scores; what is right belongs to it, whether or not a score is there.
 
         Args:
             values: Scores, with at least one finite among them.
             aim: Which of them are better.
+            span: Scores that lie closer together do not use up all shades.
         """
         low, high = colour_limits(values)
         if np.isfinite(aim.target):
             low, high = min(low, aim.target), max(high, aim.target)
-        return cls(low, high, aim)
+        return cls(low, high, aim, span)
 
     def badness(self, values: Floats) -> Floats:
         """From 0 for the best of the scale to 1 for the worst; what lies beyond it has the shade of its end.
@@ -67,7 +70,7 @@ class Shades:
         """
         ends = np.array([self.low, self.high])
         best = self.aim.loss(np.clip(self.aim.target, *ends))
-        worst = self.aim.loss(ends).max()
+        worst = max(self.aim.loss(ends).max(), best + self.span)
         return (self.aim.loss(np.clip(values, *ends)) - best) / (worst - best)
 
     def colour_map(self) -> ListedColormap:

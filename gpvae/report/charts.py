@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from callbacks.figures.canvas import INK, LABEL, blank
+from callbacks.figures.reports import BOUNDS
 from callbacks.figures.shades import colour_limits
 from gpvae.metrics.task_table import SEEN
 from gpvae.report.entries import Entry
@@ -24,6 +25,8 @@ WIDTH, HEIGHT = 3.5, 2.4
 MOST_TASKS = 5
 #: Room beyond the means, as a share of their range; intervals that need more are cut off.
 ROOM = 0.3
+#: Room for half a marker, as a share of the axis.
+EDGE = 0.04
 NONE = Interval(np.nan, np.nan, np.nan, 0)
 
 
@@ -46,7 +49,7 @@ def over_tasks(entries: Sequence[Entry], styles: Styles, metric: str) -> Figure 
         line: dict[str, Any] = {"color": style.colour, "ls": style.line, "marker": style.marker, "ms": 4, "lw": 1.5}
         ax.plot(tasks, mean, **line)
         ax.fill_between(tasks, low, high, color=style.colour, alpha=0.15, lw=0)
-    return _framed(figure, ax, np.concatenate(means), "tasks seen")
+    return _framed(figure, ax, np.concatenate(means), metric, "tasks seen")
 
 
 def learnt_and_at_the_end(entries: Sequence[Entry], styles: Styles, metric: str) -> Figure | None:
@@ -74,7 +77,7 @@ def learnt_and_at_the_end(entries: Sequence[Entry], styles: Styles, metric: str)
         ax.vlines(at, learnt, now, color=style.colour, lw=1)
         ax.plot(at, learnt, mfc="none", **mark)
         ax.plot(at, now, **mark)
-    finished = _framed(figure, ax, np.concatenate(means), "task")
+    finished = _framed(figure, ax, np.concatenate(means), metric, "task")
     ax.set_xticks(range(len(shown)), list(map(str, shown)))
     return finished
 
@@ -106,12 +109,17 @@ def _arrays(cells: Sequence[Interval]) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return mean, low, high
 
 
-def _framed(figure: Figure, ax: Axes, means: np.ndarray, below: str) -> Figure | None:
-    """With limits that show the means, far outliers apart."""
+def _framed(figure: Figure, ax: Axes, means: np.ndarray, metric: str, below: str) -> Figure | None:
+    """With limits that show the means, far outliers apart, and axes that end where scores do."""
     if not np.isfinite(means).any():
         return None
     low, high = colour_limits(means)
-    ax.set_ylim(low - ROOM * (high - low), high + ROOM * (high - low))
+    room = ROOM * (high - low)
+    least, most = BOUNDS.get(metric, (-np.inf, np.inf))
+    bottom, top = max(low - room, least), min(high + room, most)
+    edge = EDGE * (top - bottom)  # a marker on the bound is drawn whole, though the axis ends there
+    ax.set_ylim(bottom - edge * (bottom == least), top + edge * (top == most))
+    ax.spines["left"].set_bounds(bottom, top)
     ax.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
     ax.yaxis.set_major_locator(MaxNLocator(nbins=5))
     ax.set_xlabel(below, fontsize=LABEL, color=INK)

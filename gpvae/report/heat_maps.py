@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib import colormaps
 
-from callbacks.figures.reports import NAMES
+from callbacks.figures.reports import LEAST_SPANS, NAMES
 from callbacks.figures.shades import COLOURS, Shades
 from gpvae.metrics.printing import short
 from gpvae.metrics.registry import aim_of
@@ -44,7 +44,7 @@ def heat_maps(entries: Sequence[Entry], metric: str) -> list[Markup]:
     values = np.array([_value(entry, metric, i, j) for entry in streams for i, j in _cells(entry)])
     if not np.isfinite(values).any():
         return []
-    shades = Shades.of(values, aim_of(metric))
+    shades = Shades.of(values, aim_of(metric), LEAST_SPANS.get(metric, 0.0))
     return [_heat_map(entry, metric, shades) for entry in streams]
 
 

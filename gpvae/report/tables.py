@@ -1,6 +1,7 @@
 """Tables of scores and times, with the best of each column in bold."""
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,6 @@ from gpvae.report.labels import options_of
 from gpvae.report.naming import differing_keys, written
 from gpvae.report.seeds import differ, listed, most_shared, numbers, seeds_of
 from gpvae.report.seeds import written as written_seeds
-from gpvae.summary import mean_interval
 from gpvae.summary_tables import FORGETTING, Interval
 
 DASH = "–"
@@ -108,11 +108,10 @@ def time_table(group: Group, times: Mapping[Path, Sequence[float]]) -> Markup:
     for entry in group.entries:
         runs = [times[run] for run in entry.experiment.runs if run in times]
         columns = [[run[0] for run in runs], [sum(run) / len(run) for run in runs], [sum(run) for run in runs]]
-        cells = [mean_interval(column) if column else None for column in columns]
         counted = element("td", f"{len(runs)} of {len(entry.experiment.runs)}")
-        rows.append(_row(entry.label, *[element("td", in_seconds(cell)) for cell in cells], counted))
+        rows.append(_row(entry.label, *[element("td", in_seconds(column)) for column in columns], counted))
     head = element("thead", element("tr", *[element("th", text, scope="col") for text in heads]))
-    return boxed("Seconds: mean over seeds ± half the width of its 95 % interval.", head, element("tbody", *rows))
+    return boxed("Seconds: median over seeds, and from the least to the most.", head, element("tbody", *rows))
 
 
 def options_table(group: Group) -> Markup:
@@ -143,11 +142,16 @@ def boxed(caption: str, *parts: Markup) -> Markup:
     return element("div", table, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
-def in_seconds(cell: Cell) -> str:
-    """Seconds in few digits."""
-    if cell is None:
+def in_seconds(seconds: Sequence[float]) -> str:
+    """Median and range, in few digits: times have a tail, which a mean and its interval would make too much of.
+
+    Args:
+        seconds: Those of each run.
+    """
+    if not seconds:
         return DASH
-    return short(cell.mean) + ("" if math.isnan(cell.low) else f" ± {short((cell.high - cell.low) / 2)}")
+    median = short(statistics.median(seconds))
+    return median if len(seconds) == 1 else f"{median} ({short(min(seconds))} – {short(max(seconds))})"
 
 
 def _option(value: object) -> str:

@@ -8,7 +8,7 @@ import pytest
 from callbacks.figures.reports import NAMES
 from gpvae.metrics.printing import short
 from gpvae.report.heat_maps import MOST_TASKS, shown_tasks
-from gpvae.report.tables import best_rows
+from gpvae.report.tables import best_rows, in_seconds
 from gpvae.summary import mean_interval, summarise
 from gpvae.summary_tables import FORGETTING, Experiment, Interval
 from tests.report.made import LEARNING
@@ -89,8 +89,16 @@ def test_times_are_those_of_the_logs(page: Page) -> None:
     seconds = [LEARNING * task for task in (1, 2, 3)]
     expected = [seconds[0], sum(seconds) / 3, sum(seconds)]
     for row in table.rows[1:]:
-        assert row[1:] == [*[f"{short(value)} ± 0.00" for value in expected], "3 of 3"]
+        assert row[1:] == [*[f"{short(value)} ({short(value)} – {short(value)})" for value in expected], "3 of 3"]
     assert "solar_150/seed_0: no TensorBoard log" in page.text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [([], "–"), ([2.0], "2.00"), ([1.0, 100.0, 2.0], "2.00 (1.00 – 100)"), ([1.0, 2.0], "1.50 (1.00 – 2.00)")],
+)
+def test_times_are_medians_with_their_range(seconds: list[float], text: str) -> None:
+    assert in_seconds(seconds) == text
 
 
 def test_a_long_stream_is_shown_in_part() -> None:

@@ -1,0 +1,65 @@
+"""Axes end where scores do, and shades do not make much of little."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from callbacks.figures.reports import BOUNDS, LEAST_SPANS
+from gpvae.metrics.task_table import FILE_NAME, TaskTable
+from gpvae.report.charts import learnt_and_at_the_end, over_tasks
+from gpvae.report.entries import Entry
+from gpvae.report.groups import arrange
+from gpvae.report.heat_maps import SHADES, heat_maps
+from gpvae.report.palette import styles_of
+from gpvae.report.runs import find_folders, read_runs
+from tests.report.made import config, write_run
+from tests.report.reading import Page
+
+
+def entry(folder: Path, metric: str, low: float, high: float) -> Entry:
+    """A method with scores from a range, both ends among them."""
+    run = write_run(folder / "toy" / "seed_0", 0, config())
+    table = TaskTable()
+    values = iter(np.linspace(low, high, 9))
+    for after in range(1, 4):
+        table.set_seen(after, metric, next(values))
+        for task in range(1, after + 1):
+            table.set(after, task, metric, next(values))
+    table.write(run / FILE_NAME)
+    ((group,),) = (data_set.groups for data_set in arrange(read_runs(find_folders([folder]))[0]))
+    return group.entries[0]
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "coverage", "ece"])
+def test_axes_end_where_scores_do(tmp_path: Path, metric: str) -> None:
+    found = entry(tmp_path, metric, 0.0, 1.0)
+    for draw in (over_tasks, learnt_and_at_the_end):
+        figure = draw([found], styles_of([[found.identity]]), metric)
+        assert figure is not None
+        (ax,) = figure.axes
+        least, most = BOUNDS[metric]
+        low, high = ax.spines["left"].get_bounds()
+        assert least <= low < high <= most
+        shown = [tick for tick in ax.get_yticks() if ax.get_ylim()[0] <= tick <= ax.get_ylim()[1]]
+        assert least <= min(shown) <= max(shown) <= most
+
+
+def test_axes_of_nlpd_have_no_bound(tmp_path: Path) -> None:
+    found = entry(tmp_path, "nlpd", -1.0, 2.0)
+    figure = over_tasks([found], styles_of([[found.identity]]), "nlpd")
+    assert figure is not None
+    low, high = figure.axes[0].get_ylim()
+    assert low < -1.0
+    assert high > 1.0
+
+
+@pytest.mark.parametrize("metric", LEAST_SPANS)
+@pytest.mark.parametrize(("share", "brightest"), [(0.1, 0.1), (3.0, 1.0)])
+def test_a_tiny_range_has_few_shades(tmp_path: Path, metric: str, share: float, brightest: float) -> None:
+    found = entry(tmp_path, metric, 0.9, 0.9 + share * LEAST_SPANS[metric])
+    (drawn,) = heat_maps([found], metric)
+    shades = [int(name[1:]) for name in Page(drawn).attributes("class") if name.startswith("s") and name[1:].isdigit()]
+    assert max(shades) - min(shades) <= round(brightest * (SHADES - 1)) + 1
+    if share > 1:
+        assert max(shades) == SHADES - 1
