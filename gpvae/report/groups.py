@@ -67,10 +67,9 @@ def _entry(name: str, runs: Sequence[Run]) -> Entry:
         notes.append(f"its runs differ in {', '.join(differing)}, or only some name it: they may not be one experiment")
     label = naming.method_name(config)
     words = variants.words_of(config, naming.catalogue_name(config))
-    identity = Identity(label, ", ".join(words.values()))
     made_by = Counter(run.config.made_by for run in known if run.config and run.config.made_by)
     family = naming.family_name(config)
-    return Entry(label, family, name, experiment, config, tuple(notes), words, identity, tables, made_by)
+    return Entry(label, family, name, experiment, config, tuple(notes), words, Identity(label), tables, made_by)
 
 
 def _differing(configs: Sequence[RunConfig]) -> list[str]:

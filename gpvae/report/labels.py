@@ -32,10 +32,12 @@ def in_words(entries: Sequence[Entry]) -> list[Entry]:
     """
     said = [set(entry.words.items()) for entry in entries if entry.num_inducing is not None]
     shared = set.intersection(*said) if said else set()
-    return [
-        replace(entry, label=", ".join([entry.label, *(word[1] for word in entry.words.items() if word not in shared)]))
-        for entry in entries
-    ]
+    return [_with_words(entry, [word[1] for word in entry.words.items() if word not in shared]) for entry in entries]
+
+
+def _with_words(entry: Entry, words: Sequence[str]) -> Entry:
+    """What goes by the same words is drawn in the same way."""
+    return replace(entry, label=", ".join([entry.label, *words]), identity=Identity(entry.label, ", ".join(words)))
 
 
 def labelled(entries: Sequence[Entry]) -> list[Entry]:

@@ -1,6 +1,6 @@
 """How methods are drawn: a colour, a marker and a kind of line, the same all over the page."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -74,22 +74,28 @@ Named = TypeVar("Named", bound=Hashable)
 def _spread(
     groups: Iterable[Sequence[Named]], count: int, above_all: Callable[[Named, Named], bool] = lambda *_: False
 ) -> dict[Named, int]:
-    """Numbers below `count` that differ for names that meet in a group, as far as there are enough.
+    """Numbers below `count` that differ for names that meet, as far as there are enough; first for those that often do.
 
     Args:
         groups: Names that meet.
         count: How many numbers there are.
         above_all: Of which two names it matters most.
     """
-    rivals: dict[Named, dict[Named, None]] = {}
+    places: Counter[Named] = Counter()
+    meetings: defaultdict[Named, Counter[Named]] = defaultdict(Counter)
     for group in groups:
-        for name in group:
-            rivals.setdefault(name, {}).update(dict.fromkeys(other for other in group if other != name))
+        names = dict.fromkeys(group)
+        places.update(names.keys())
+        for name in names:
+            meetings[name].update(other for other in names if other != name)
     chosen: dict[Named, int] = {}
-    for name, others in rivals.items():
-        met = [other for other in others if other in chosen]
-        clashes = Counter(chosen[other] for other in met)
-        grave = Counter(chosen[other] for other in met if above_all(name, other))
+    for name, _ in places.most_common():  # in the order of their first place, where they have as many
+        clashes: Counter[int] = Counter()
+        grave: Counter[int] = Counter()
+        for other, times in meetings[name].items():
+            if other in chosen:
+                clashes[chosen[other]] += times
+                grave[chosen[other]] += times * above_all(name, other)
         uses = Counter(chosen.values())
         chosen[name] = min(range(count), key=lambda number: (grave[number], clashes[number], uses[number], number))
     return chosen

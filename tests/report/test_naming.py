@@ -150,6 +150,16 @@ def test_colours_are_not_wasted_on_methods_that_never_meet() -> None:
     assert len({(style.colour, style.marker) for style in styles_of([many]).values()}) == len(many)
 
 
+def test_those_that_meet_most_often_differ_first() -> None:
+    often = ["OVC", "CosS"]
+    once = [str(number) for number in range(2 * len(COLOURS))]
+    groups = [[*once[:4], "OVC", *once[4:], "CosS"], *3 * [often]]
+    styles = styles_of([[Identity(name) for name in group] for group in groups])
+    assert styles[Identity("OVC")].colour != styles[Identity("CosS")].colour
+    alone = [style.colour for identity, style in styles.items() if identity.method in once]
+    assert set(alone) == set(COLOURS)
+
+
 def test_ways_to_run_a_method_share_its_colour() -> None:
     group = [Identity(name, variant) for name in ("OVC", "OHSVGP") for variant in ("EWC", "replay")]
     styles = styles_of([group])
@@ -177,6 +187,7 @@ def test_a_method_looks_the_same_whatever_joins_its_section(tmp_path: Path) -> N
     assert entries["small"].identity == entries["large"].identity
     assert len({entry.identity for entry in entries.values()}) == len(entries) - 1
     styles = styles_of([entry.identity for entry in group.entries] for group in data_set.groups)
+    assert all(entry.identity.method in entry.label for entry in entries.values())
     same = ("small", "small_slow", "small_trained")
     assert len({styles[entries[name].identity].colour for name in same}) == 1
 
