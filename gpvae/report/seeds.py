@@ -74,7 +74,7 @@ def _on(entry: Entry, seeds: frozenset[str]) -> Entry:
 
 
 def written(seeds: Iterable[str]) -> str:
-    """Seeds for people, such as `seed 1` or `seeds 1, 2, 3`.
+    """Seeds for people, such as `seed 1` or `seeds 1–5`.
 
     Args:
         seeds: Names of runs.
@@ -84,11 +84,14 @@ def written(seeds: Iterable[str]) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """A few names; of many the first and the last.
+    """A few names; of many, and of numbers one after the other, the first and the last.
 
     Args:
         names: Names, in order.
     """
+    first = int(names[0]) if names[0].isdecimal() else 0
+    if len(names) > 2 and list(names) == [str(first + n) for n in range(len(names))]:
+        return f"{names[0]}–{names[-1]}"
     return ", ".join(names) if len(names) <= MOST_WRITTEN else f"{names[0]} … {names[-1]}"
 
 
