@@ -1,4 +1,7 @@
-"""Write the scores of all runs there are as a page: `python -m benchmarks.reproduce.results --folder FOLDER`."""
+"""Write the scores of all runs, those in a folder and those made before, as a page and a table.
+
+`python -m benchmarks.reproduce.results --folder FOLDER`
+"""
 
 import argparse
 import math
@@ -9,12 +12,9 @@ from pathlib import Path
 from benchmarks.report import console
 from benchmarks.reproduce.experiment import Experiment
 from benchmarks.reproduce.experiments import EXPERIMENTS
-from benchmarks.reproduce.runs import Run as Planned
-from gpvae.metrics.task_table import FILE_NAME, SEEN
-from gpvae.report.clock import read_times
-from gpvae.report.runs import Run, read_runs
-from gpvae.summary import average, mean_interval
-from gpvae.summary_tables import FORGETTING, Interval
+from benchmarks.reproduce.record import Line, gather, write
+from gpvae.summary import mean_interval
+from gpvae.summary_tables import Interval
 
 PAGE = Path("docs/paper_runs.md")
 #: What each table is about, by the group of its experiments.
@@ -28,14 +28,8 @@ TITLES = {
     "era5_sample": "ERA5, the synthetic sample",
     "era5_finse": "ERA5, Finse",
 }
-#: Columns of scores: heading, metric and what of it.
-SCORES = {
-    "NLPD": ("nlpd", SEEN),
-    "forgetting": ("nlpd", FORGETTING),
-    "RMSE": ("rmse", SEEN),
-    "accuracy": ("accuracy", SEEN),
-    "ECE": ("ece", SEEN),
-}
+#: Columns of scores: heading and what of a line.
+SCORES = {"NLPD": "nlpd", "forgetting": "forgetting", "RMSE": "rmse", "accuracy": "accuracy", "ECE": "ece"}
 AGAINST = "against OVC"
 HEAD = """\
 # Every run of `make reproduce`
@@ -45,8 +39,9 @@ mean over seeds ± half the width of its 95 % interval (Student's t). A seed is 
 more than methods do: *against OVC* is the NLPD less that of OVC with as many variables on the same seeds, below zero
 where it is better. *Forgetting* is by how much the NLPD of a task has risen from when it was just learnt to the end,
 mean over tasks. *Seconds* are for all tasks, with finding the kernel, scoring and saving, the median over seeds, on one
-thread of a machine that was busy with other runs. [The paper against this package](paper.md) says what it all means.
-Written by `python -m benchmarks.reproduce.results`.
+thread of a machine that was busy with other runs. Every single run, with what made it, is a line of
+[paper_runs.csv](paper_runs.csv); [the paper against this package](paper.md) says what it all means. Both are written by
+`python -m benchmarks.reproduce.results`, which adds the runs it finds to those of the table.
 """
 
 
@@ -59,68 +54,60 @@ def main(argv: Sequence[str] | None = None, experiments: Sequence[Experiment] = 
     """
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("runs/reproduce"), help="where the runs are")
-    parser.add_argument("--output", type=Path, default=PAGE, help="where the page goes")
+    parser.add_argument("--output", type=Path, default=PAGE, help="where the page goes, and the table, as .csv")
     arguments = parser.parse_args(argv)
-    finished = {experiment.name: by_seed(experiment, arguments.folder) for experiment in experiments}
-    rows = {experiment.name: row(experiment, finished) for experiment in experiments}
-    done = sum(int(cells["seeds"]) for cells in rows.values() if cells)
-    if not done:
+    record = arguments.output.with_suffix(".csv")
+    lines = gather(experiments, arguments.folder, record)
+    if not lines:
         parser.error(f"there is no finished run in {arguments.folder}: make some by python -m benchmarks.reproduce")
-    parts = [HEAD.format(done=done, planned=sum(experiment.seeds for experiment in experiments))]
+    write(record, lines)
+    arguments.output.write_text(page(experiments, lines))
+    console.print(f"wrote {arguments.output} and {record}", highlight=False)
+
+
+def page(experiments: Sequence[Experiment], lines: Sequence[Line]) -> str:
+    """The page.
+
+    Args:
+        experiments: The table of experiments.
+        lines: What is known of all runs.
+    """
+    known: dict[str, dict[int, Line]] = {experiment.name: {} for experiment in experiments}
+    for line in lines:
+        known[line.experiment][line.seed] = line
+    parts = [HEAD.format(done=len(lines), planned=sum(experiment.seeds for experiment in experiments))]
     for group in dict.fromkeys(experiment.group for experiment in experiments):
         named = [experiment for experiment in experiments if experiment.group == group]
-        found = [(experiment, cells) for experiment in named if (cells := rows[experiment.name])]
-        missing = [experiment.name for experiment in named if not rows[experiment.name]]
+        found = [(experiment, row(experiment, known)) for experiment in named if known[experiment.name]]
+        missing = [experiment.name for experiment in named if not known[experiment.name]]
         parts.append(f"## {TITLES.get(group, group)}\n")
         if found:
             parts.append("\n".join(sheet(found)) + "\n")
         if missing:
             parts.append(f"Not run: {', '.join(f'`{name}`' for name in missing)}.\n")
-    arguments.output.write_text("\n".join(parts))
-    console.print(f"wrote {arguments.output}", highlight=False)
+    return "\n".join(parts)
 
 
-def by_seed(experiment: Experiment, where: Path) -> dict[int, Run]:
-    """The runs of an experiment that are finished as the plan has them, by seed.
-
-    Args:
-        experiment: The experiment.
-        where: Folder of all runs.
-    """
-    seeds = [seed for seed in range(1, experiment.seeds + 1) if Planned(experiment, seed, where).finished()]
-    runs, _ = read_runs([where / Planned(experiment, seed, where).folder for seed in seeds])
-    return {int(run.folder.name.removeprefix("seed_")): run for run in runs}
-
-
-def row(experiment: Experiment, finished: Mapping[str, Mapping[int, Run]]) -> dict[str, str]:
-    """What the finished runs of an experiment say, by column; nothing if there are none.
+def row(experiment: Experiment, known: Mapping[str, Mapping[int, Line]]) -> dict[str, str]:
+    """What the runs of an experiment say together, by column.
 
     Args:
         experiment: The experiment.
-        finished: All finished runs, by experiment and seed.
+        known: Lines of all runs, by experiment and seed.
     """
-    runs = finished[experiment.name]
-    if not runs:
-        return {}
-    together = average(experiment.name, {run.folder / FILE_NAME: run.table for run in runs.values()})
-    end = together.num_tasks
-    cells = {"seeds": str(len(runs))}
-    for heading, (metric, suffix) in SCORES.items():
-        if (cell := together.scores.get((metric + suffix, end, end))) is not None:
-            cells[heading] = in_digits(cell, 3)
+    lines = known[experiment.name]
+    cells = {"seeds": str(len(lines))}
+    for heading, name in SCORES.items():
+        values = [getattr(line, name) for line in lines.values()]
+        if not all(map(math.isnan, values)):
+            cells[heading] = in_digits(mean_interval(values), 3)
     if experiment.against not in (None, experiment.name):
-        others = finished.get(str(experiment.against), {})
-        if gaps := [last(runs[seed]) - last(others[seed]) for seed in runs if seed in others]:
+        others = known.get(str(experiment.against), {})
+        if gaps := [line.nlpd - others[seed].nlpd for seed, line in lines.items() if seed in others]:
             cells[AGAINST] = in_digits(mean_interval(gaps), 3, "+")
-    times, _ = read_times({run.folder: end for run in runs.values()})
-    if times:
-        cells["seconds"] = f"{statistics.median(map(sum, times.values())):.1f}"
+    if times := [line.seconds for line in lines.values() if not math.isnan(line.seconds)]:
+        cells["seconds"] = f"{statistics.median(times):.1f}"
     return cells
-
-
-def last(run: Run) -> float:
-    """NLPD over all tasks at the end."""
-    return float(run.table.seen("nlpd")[-1])
 
 
 def sheet(found: Sequence[tuple[Experiment, dict[str, str]]]) -> Iterable[str]:

@@ -1,5 +1,6 @@
 """One run of an experiment: its command, its folder, and how far it has come."""
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +78,11 @@ class Run:
         every = PICTURES.get(self.experiment.group, 100)
         drawn = f"--figures.every_n_tasks={every}" if self.pictures else NO_PICTURES
         return ["fit", "-c", str(self.experiment.file), *common, *given, *ALWAYS, drawn]
+
+    @property
+    def digest(self) -> str:
+        """Tells its command from others."""
+        return hashlib.sha256("\n".join(self._kept_words()).encode()).hexdigest()[:8]
 
     def finished(self) -> bool:
         """Whether this very run has ended well."""

@@ -1,13 +1,11 @@
 """Figures are drawn from the runs there are, and only from finished ones."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from benchmarks.reproduce import results
 from benchmarks.reproduce.curves import common_seeds, curve, ends
 from benchmarks.reproduce.drawing.checkpoints import load
 from benchmarks.reproduce.drawing.covid import covid
@@ -19,33 +17,12 @@ from benchmarks.reproduce.drawing.seeds import named
 from benchmarks.reproduce.drawing.toy import exact, follow
 from benchmarks.reproduce.drawing.trained import trained
 from benchmarks.reproduce.experiment import CONFIGS
-from benchmarks.reproduce.experiments import EXPERIMENTS
 from benchmarks.reproduce.figures import main
-from benchmarks.reproduce.runs import Run
 from gpvae.inducing import LegS
-from gpvae.metrics import TaskTable
-from gpvae.metrics.task_table import FILE_NAME
 from gpvae.online_gp import OnlineGP
 from tests.cli.program import run_here
 from tests.configs.runs import expect_warnings
-
-
-def make(folder: Path, name: str, seed: int, num_tasks: int = 3, learnt: int = 3, shift: float = 0.0) -> None:
-    """A run whose scores of task j after task i are i + 10 j, and i over all seen."""
-    table = TaskTable()
-    for after in range(1, learnt + 1):
-        for task in range(1, after + 1):
-            for metric in ("nlpd", "rmse", "ece"):
-                table.set(after, task, metric, after + 10 * task + shift)
-        for metric in ("nlpd", "rmse", "ece"):
-            table.set_seen(after, metric, float(after) + shift)
-    run = folder / "runs" / name / f"seed_{seed}"
-    run.mkdir(parents=True)
-    table.write(run / FILE_NAME)
-    config = f"model: {{class_path: A}}\ndata:\n  class_path: B\n  init_args: {{num_tasks: {num_tasks}}}\n"
-    (run / "config.yaml").write_text(config)
-    for experiment in [experiment for experiment in EXPERIMENTS if experiment.name == name]:
-        Run(experiment, seed, folder).write(seconds=1.0 if learnt == num_tasks else None)
+from tests.reproduce.made import make
 
 
 def test_curves_are_means_over_the_seeds_that_all_have_finished(tmp_path: Path) -> None:
@@ -203,37 +180,3 @@ def test_moons_are_drawn_with_the_boundary_between_them(tmp_path: Path) -> None:
     assert ax.get_title().startswith("OHSVGP, greatest similarity\naccuracy 100%")
     assert bar.get_ylabel() == "p(y = 1), seed 1"
     assert sum(len(line.get_xdata()) for line in ax.lines) == 48
-
-
-def test_the_page_has_what_was_run_and_names_what_was_not(tmp_path: Path) -> None:
-    make(tmp_path, "toy_legs", 1)
-    make(tmp_path, "toy_legs", 2, shift=2.0)
-    make(tmp_path, "toy_legs", 3, learnt=2, shift=100.0)
-    results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")], EXPERIMENTS[:3])
-    page = (tmp_path / "page.md").read_text()
-    assert f"2 of {sum(experiment.seeds for experiment in EXPERIMENTS[:3])} runs" in page
-    assert "| `toy_legs` | appendix F.4 | 2 | 4.000 ± 12.706 |" in page
-    assert "Not run: `toy_figure_1`, `toy_legt`." in page
-
-    Run(replace(EXPERIMENTS[1], options={"model.num_inducing": 3}), 2, tmp_path).write(seconds=1.0)
-    results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")], EXPERIMENTS[:3])
-    assert "| `toy_legs` | appendix F.4 | 1 | 3.000 |" in (tmp_path / "page.md").read_text()  # the other is another run
-
-
-def test_methods_are_compared_on_the_seeds_that_both_have(tmp_path: Path) -> None:
-    for seed, shift in ((1, 0.0), (2, 5.0), (3, 50.0)):
-        make(tmp_path, "solar_ohsgpr_M50", seed, 10, 10, shift)
-    for seed, shift in ((1, 1.0), (2, 6.0)):
-        make(tmp_path, "solar_ovc_M50", seed, 10, 10, shift)
-    named = [experiment for experiment in EXPERIMENTS if experiment.name.endswith("_M50")][:2]
-    results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")], named)
-    ohsgpr, ovc = [line.split(" | ") for line in (tmp_path / "page.md").read_text().splitlines() if "`solar" in line]
-    assert ohsgpr[2:5] == ["3", "28.333 ± 68.408", "-1.000 ± 0.000"]
-    assert ovc[2:5] == ["2", "13.500 ± 31.766", "–"]
-
-
-def test_a_page_of_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")])
-    assert "there is no finished run" in capsys.readouterr().err
-    assert not (tmp_path / "page.md").exists()

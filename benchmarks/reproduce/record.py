@@ -1,0 +1,154 @@
+"""The end of each run in one line of a table that is kept with the page, so that machines and years can share the work.
+
+A run takes minutes to hours and its folder megabytes; its line takes a hundred bytes. It counts as long as the plan
+still has its command.
+"""
+
+import csv
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from benchmarks.reproduce.experiment import Experiment
+from benchmarks.reproduce.runs import Run as Planned
+from gpvae.atomic import replacing
+from gpvae.metrics.task_table import TaskTable
+from gpvae.report.clock import read_times
+from gpvae.report.runs import read_runs
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is kept of a run; NaN where it has no such score.
+
+    Attributes:
+        experiment: Name of the experiment.
+        seed: Its seed.
+        command: Digest of its command.
+        nlpd: NLPD over the test points of all tasks, after the last one.
+        forgetting: By how much the NLPD of a task has risen since it was just learnt, mean over tasks.
+        rmse: As NLPD.
+        accuracy: As NLPD.
+        ece: As NLPD.
+        seconds: How long all tasks took.
+        made_by: Which gpvae made it.
+    """
+
+    experiment: str
+    seed: int
+    command: str
+    nlpd: float
+    forgetting: float
+    rmse: float
+    accuracy: float
+    ece: float
+    seconds: float
+    made_by: str
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """There is one line for each."""
+        return self.experiment, self.seed
+
+
+SCORES = ("rmse", "accuracy", "ece")
+COLUMNS = [field.name for field in fields(Line)]
+NUMBERS = [field.name for field in fields(Line) if field.type is float]
+
+
+def gather(experiments: Iterable[Experiment], folder: Path, path: Path) -> list[Line]:
+    """A line for each run that is finished in a folder or was before, as the plan has them; those in the folder count.
+
+    Args:
+        experiments: The table of experiments.
+        folder: Folder of all runs.
+        path: The table of earlier runs, if there is one.
+    """
+    planned = [
+        Planned(experiment, seed, folder) for experiment in experiments for seed in range(1, experiment.seeds + 1)
+    ]
+    earlier = {line.key: line for line in read(path)}
+    lines = []
+    for run in planned:
+        before = earlier.get((run.experiment.name, run.seed))
+        if run.finished() and (line := look(run)):
+            lines.append(line)
+        elif before and before.command == run.digest:
+            lines.append(before)
+    return lines
+
+
+def look(planned: Planned) -> Line | None:
+    """The line of a run that is finished; None if its scores cannot be read.
+
+    Args:
+        planned: The run.
+    """
+    runs, _ = read_runs([planned.where / planned.folder])
+    if not runs:
+        return None
+    (run,) = runs
+    table, end = run.table, run.table.num_tasks
+    times, _ = read_times({run.folder: end})
+    return Line(
+        experiment=planned.experiment.name,
+        seed=planned.seed,
+        command=planned.digest,
+        nlpd=last(table, "nlpd"),
+        forgetting=table.forgetting("nlpd"),
+        **{metric: last(table, metric) for metric in SCORES},
+        seconds=sum(times.get(run.folder, [math.nan])),
+        made_by=run.config.made_by if run.config else "",
+    )
+
+
+def last(table: TaskTable, metric: str) -> float:
+    """A score over all tasks at the end.
+
+    Args:
+        table: The scores of a run.
+        metric: Name of the metric.
+    """
+    return float(table.seen(metric)[-1])
+
+
+def read(path: Path) -> list[Line]:
+    """Read a table; nothing if there is none.
+
+    Args:
+        path: The file.
+
+    Raises:
+        ValueError: It is not what `write` writes.
+    """
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        reader = csv.DictReader(file)
+        if reader.fieldnames != COLUMNS:
+            raise ValueError(
+                f"{path}: expected the columns {','.join(COLUMNS)}; got {','.join(reader.fieldnames or [])}"
+            )
+        return [Line(**_typed(row)) for row in reader]  # type: ignore[arg-type]
+
+
+def _typed(row: dict[str, str]) -> dict[str, str | int | float]:
+    numbers = {name: float(row[name] or "nan") for name in NUMBERS}
+    return {**row, **numbers, "seed": int(row["seed"])}
+
+
+def write(path: Path, lines: Sequence[Line]) -> None:
+    """Write a table, all at once.
+
+    Args:
+        path: The file.
+        lines: Its lines.
+    """
+    with replacing(path) as unfinished, unfinished.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        for line in lines:
+            cells = asdict(line)
+            shown = {name: "" if math.isnan(cells[name]) else f"{cells[name]:.6g}" for name in NUMBERS}
+            writer.writerow(cells | shown)

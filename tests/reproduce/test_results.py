@@ -1,0 +1,71 @@
+"""The page of scores has every run that was finished, here or before, and no other."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.reproduce import results
+from benchmarks.reproduce.experiments import EXPERIMENTS
+from benchmarks.reproduce.record import gather, read
+from benchmarks.reproduce.runs import Run
+from tests.reproduce.made import make
+
+FEW = EXPERIMENTS[:3]
+
+
+def test_the_page_has_what_was_run_and_names_what_was_not(tmp_path: Path) -> None:
+    make(tmp_path, "toy_legs", 1)
+    make(tmp_path, "toy_legs", 2, shift=2.0)
+    make(tmp_path, "toy_legs", 3, learnt=2, shift=100.0)
+    results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")], FEW)
+    page = (tmp_path / "page.md").read_text()
+    assert f"2 of {sum(experiment.seeds for experiment in FEW)} runs" in page
+    assert "| `toy_legs` | appendix F.4 | 2 | 4.000 ± 12.706 |" in page
+    assert "Not run: `toy_figure_1`, `toy_legt`." in page
+
+    Run(replace(EXPERIMENTS[1], options={"model.num_inducing": 3}), 2, tmp_path).write(seconds=1.0)
+    results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "new.md")], FEW)
+    assert "| `toy_legs` | appendix F.4 | 1 | 3.000 |" in (tmp_path / "new.md").read_text()  # the other is another run
+
+
+def test_methods_are_compared_on_the_seeds_that_both_have(tmp_path: Path) -> None:
+    for seed, shift in ((1, 0.0), (2, 5.0), (3, 50.0)):
+        make(tmp_path, "solar_ohsgpr_M50", seed, 10, 10, shift)
+    for seed, shift in ((1, 1.0), (2, 6.0)):
+        make(tmp_path, "solar_ovc_M50", seed, 10, 10, shift)
+    named = [experiment for experiment in EXPERIMENTS if experiment.name.endswith("_M50")][:2]
+    results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")], named)
+    ohsgpr, ovc = [line.split(" | ") for line in (tmp_path / "page.md").read_text().splitlines() if "`solar" in line]
+    assert ohsgpr[2:5] == ["3", "28.333 ± 68.408", "-1.000 ± 0.000"]
+    assert ovc[2:5] == ["2", "13.500 ± 31.766", "–"]
+
+
+def test_a_page_of_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")])
+    assert "there is no finished run" in capsys.readouterr().err
+    assert not (tmp_path / "page.md").exists()
+
+
+def test_runs_made_before_count_until_they_are_made_again_or_the_plan_changes(tmp_path: Path) -> None:
+    here, elsewhere, page = tmp_path / "here", tmp_path / "elsewhere", tmp_path / "page.md"
+    make(elsewhere, "toy_legs", 1)
+    make(elsewhere, "toy_legs", 2, shift=2.0)
+    results.main(["--folder", str(elsewhere), "--output", str(page)], FEW)
+    make(here, "toy_legs", 2, shift=4.0)
+    make(here, "toy_legt", 1, shift=1.0)
+    results.main(["--folder", str(here), "--output", str(page)], FEW)
+    kept = {line.key: line.nlpd for line in read(page.with_suffix(".csv"))}
+    assert kept == {("toy_legs", 1): 3.0, ("toy_legs", 2): 7.0, ("toy_legt", 1): 4.0}
+    assert "| `toy_legs` | appendix F.4 | 2 | 5.000 ± 25.412 |" in page.read_text()
+
+    changed = [replace(FEW[1], options={"model.num_inducing": 3}), FEW[2]]
+    left = gather(changed, tmp_path / "nowhere", page.with_suffix(".csv"))
+    assert [line.key for line in left] == [("toy_legt", 1)]
+
+
+def test_a_table_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "page.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="expected the columns experiment,seed,"):
+        read(tmp_path / "page.csv")
