@@ -203,9 +203,17 @@ class SVGPVAE(ContinualModule):
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         """One step on a batch of series: their numbers, times, observations and mask."""
-        series, times, y, mask = batch
-        assert self._data is not None
-        frozen, draws = self.frozen_parameters(), Draws(self.seed, "train", int(self.steps_taken))
+        frozen = self.frozen_parameters()
+        try:
+            loss = self._loss(*batch)
+        except ValueError as error:  # of a covariance or a distribution that is given NaN
+            raise self._diverged("the loss became NaN", batch_idx) from error
+        if not bool(torch.isfinite(loss)):
+            raise self._diverged(f"the loss became {loss.item()}", batch_idx)
+        return loss + 0.0 * sum(p.sum() for p in frozen)
+
+    def _loss(self, series: Tensor, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
+        draws = Draws(self.seed, "train", int(self.steps_taken))
         self.steps_taken += 1
         # Gradients are averaged over processes, each with its own series: a mean over all needs the mean of the counts.
         counts = over_processes(torch.stack([mask.sum(), torch.full_like(mask.sum(), len(series))]))
@@ -225,12 +233,17 @@ class SVGPVAE(ContinualModule):
             disagreement = self.replay(self.vae.decoder, series, draws).sum() / num_series
             loss = loss + self.replay_strength * self.learned * disagreement
             self.log("train/replay", disagreement, sync_dist=True)
-        if not bool(torch.isfinite(loss)):
-            raise FloatingPointError(
-                f"the loss became {loss.item()} in task {int(self.begun)}, step {batch_idx}; lower lr (now "
-                f"{self.lr:g}), or look at the data, whose largest value is {float(y[mask].abs().max()):.3g}"
-            )
-        return loss + 0.0 * sum(p.sum() for p in frozen)
+        return loss
+
+    def _diverged(self, what: str, step: int) -> FloatingPointError:
+        assert self._data is not None
+        _, y, mask = self._data
+        known = (take(y, some)[take(mask, some)].abs() for some in self._series.split(AT_ONCE))
+        largest = max((float(part.max()) for part in known if len(part)), default=0.0)
+        return FloatingPointError(
+            f"{what} in task {int(self.begun)}, step {step}; lower lr (now {self.lr:g}), or look at the data, whose "
+            f"largest value is {largest:.3g}"
+        )
 
     def _task(self, times: Tensor, series: Tensor) -> tuple[View, Site]:
         if self._fixed is None:
@@ -246,6 +259,8 @@ class SVGPVAE(ContinualModule):
     def end_task(self) -> None:
         """Consolidate posterior, encoder and decoder."""
         assert self._data is not None
+        if not all(bool(torch.isfinite(p).all()) for p in self._optimised()):  # no loss has told of the last step
+            raise self._diverged("a parameter became NaN or infinite", int(self.steps_taken))
         if self.ewc is not None:
             parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()
             self.ewc.consolidate(parameters, self.fisher(*self._data))

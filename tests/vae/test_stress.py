@@ -18,7 +18,7 @@ METHODS = ["OHSVGP", "CosS", "OSVGP", "OVC", "OVC-per-dim"]
 def small(method: str = "CosS", **options: object) -> SVGPVAE:
     torch.manual_seed(0)
     sizes = {"num_inducing": 6, "num_variables": 3, "latent_dim": 2, "hidden_dim": 8, "num_samples": 5}
-    return SVGPVAE(method=method, consolidation="both", **(sizes | options))
+    return SVGPVAE(method=method, **(sizes | {"consolidation": "both"} | options))
 
 
 def task(number: int, hours: int = 10, scale: float = 1.0, gap: float = 0.0) -> Data:
@@ -114,6 +114,25 @@ def test_a_loss_that_is_not_finite_stops_with_what_to_do() -> None:
     times, y, mask = task(0)
     with pytest.raises(FloatingPointError, match=r"the loss became inf in task 1, step 0; .*largest value is 1e\+25"):
         learn(small(), (times, torch.full_like(y, 1e25), mask))
+
+
+@pytest.mark.parametrize("part", ["encoder", "decoder"])
+@pytest.mark.parametrize("consolidation", ["ewc", "replay", "none"])
+def test_networks_that_are_not_finite_stop_with_what_to_do(part: str, consolidation: str) -> None:
+    """In the next step; or, where they became so in the last one, before anything is consolidated."""
+    module, data = small(consolidation=consolidation), task(1)
+    learn(module, task(0))
+    before = module.vae.stream.G.clone()
+    module.begin_task(*data)
+    with torch.no_grad():
+        next(getattr(module.vae, part).parameters()).fill_(torch.nan)
+    with pytest.raises(
+        FloatingPointError, match=r"the loss became (NaN|nan) in task 2, step 7; lower lr \(now 0.005\)"
+    ):
+        module.training_step((torch.arange(3), *data), 7)
+    with pytest.raises(FloatingPointError, match="a parameter became NaN or infinite in task 2"):
+        module.end_task()
+    assert torch.equal(module.vae.stream.G, before)
 
 
 @pytest.mark.slow
