@@ -6,7 +6,7 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 from lightning import Trainer
 from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_only
@@ -72,7 +73,6 @@ class StreamCLI(LightningCLI):
                 trainer_defaults={
                     "default_root_dir": "runs",
                     "enable_model_summary": False,  # a table of three parameters
-                    "callbacks": [ContinualLearning(), TaskProgress()],
                 },
                 args=self._words,
             )
@@ -122,6 +122,7 @@ class StreamCLI(LightningCLI):
             kwargs["logger"] = self.subcommand == "fit" and TensorBoardLogger(
                 folder.parent.parent, folder.parent.name, folder.name, default_hp_metric=False
             )
+        self.trainer_defaults["callbacks"] = [ContinualLearning(), *([TaskProgress()] if _wants_bar(chosen) else [])]
         trainer = super().instantiate_trainer(**kwargs)
         if self.subcommand == "predict":
             writer = NetCDFPredictions if isinstance(self.datamodule, SeriesStream) else PredictionTable
@@ -210,6 +211,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         if os.environ.get("GPVAE_TRACEBACK") or told is None:
             raise
         sys.exit(f"error: {told}")
+
+
+def _wants_bar(options: Mapping[str, Any]) -> bool:
+    """Whether there is to be a progress bar, and the user has none of their own."""
+    given = options["callbacks"] or []
+    given = given if isinstance(given, list) else [given]
+    return options["enable_progress_bar"] is not False and not any(isinstance(one, ProgressBar) for one in given)
 
 
 def _input_dim(stream: TaskStream) -> int:

@@ -136,3 +136,12 @@ def test_a_stream_can_be_stopped_and_gone_on_with(tmp_path: Path) -> None:
     assert (tmp_path / RUN / "task_metrics.csv").read_bytes() == (whole / "task_metrics.csv").read_bytes()
     run_here(tmp_path, "fit", "-c", "small.yaml", "--ckpt_path", "last")  # nothing is left to do
     assert (tmp_path / RUN / "task_metrics.csv").read_bytes() == (whole / "task_metrics.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "words", [["enable_progress_bar", "false"], ["callbacks", "TQDMProgressBar"]], ids=["none", "own"]
+)
+def test_progress_bars_other_than_ours(words: list[str], tmp_path: Path) -> None:
+    write_config(tmp_path)
+    run_here(tmp_path, "fit", "-c", "small.yaml", "--data.stop_after", "1", f"--trainer.{words[0]}", words[1])
+    assert (tmp_path / RUN / "task_metrics.csv").exists()
