@@ -1,9 +1,10 @@
 """Checkpoints of a stream."""
 
-import os
 import re
 import shutil
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 
+from gpvae.atomic import settle
 from gpvae.modules import ContinualModule
 
 #: Parts of every checkpoint of a run, and those that training goes on from.
@@ -61,8 +63,8 @@ class TaskCheckpoint(Checkpoint):
             name = f"task_{int(pl_module.learned):02d}.ckpt"
             folder = self._save(trainer, name)
             if trainer.is_global_zero:
-                shutil.copyfile(folder / name, folder / "last.ckpt.part")
-                os.replace(folder / "last.ckpt.part", folder / "last.ckpt")
+                with _written(folder / "last.ckpt") as part:
+                    shutil.copyfile(folder / name, part)
         else:
             self._save(trainer, "last.ckpt")
 
@@ -70,11 +72,26 @@ class TaskCheckpoint(Checkpoint):
         folder = checkpoint_folder(trainer)  # every process must ask
         for logger in trainer.loggers:  # what was logged before a checkpoint is not logged again after it
             logger.save()
-        trainer.save_checkpoint(folder / f"{name}.part", weights_only=False)  # with optimiser and loops
-        if trainer.is_global_zero:
-            os.replace(folder / f"{name}.part", folder / name)
+        part = folder / f"{name}.part"
+        with _written(folder / name) if trainer.is_global_zero else nullcontext(part) as part:
+            trainer.save_checkpoint(part, weights_only=False)  # with optimiser and loops
         trainer.strategy.barrier()
         return folder
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[Path]:
+    """Where to write a checkpoint, which gets its name once it is complete; if it cannot be, nothing is left of it."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        yield part
+        settle(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OSError(
+            f"the checkpoint {path} cannot be written ({error}): make room, or let this user write "
+            "there; `--ckpt_path last` goes on from the one before"
+        ) from error
 
 
 def read_checkpoint(path: Path, to_go_on: bool = False) -> dict[str, Any]:

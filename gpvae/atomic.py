@@ -19,6 +19,18 @@ def replacing(path: Path) -> Iterator[Path]:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         yield unfinished
-        os.replace(unfinished, path)
+        settle(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def settle(unfinished: Path, path: Path) -> None:
+    """Give a file that is complete its name, once the disk has all of it: a loss of power leaves no half of it either.
+
+    Args:
+        unfinished: The file.
+        path: Its name from now on.
+    """
+    with unfinished.open("r+b") as file:
+        os.fsync(file.fileno())
+    os.replace(unfinished, path)

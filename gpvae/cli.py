@@ -37,6 +37,7 @@ from gpvae import __version__, origin, run_folder, shipped_configs, summary
 from gpvae.checks import nearest
 from gpvae.class_paths import allowed_by, only_from
 from gpvae.config_size import limit_configs
+from gpvae.disk_errors import disk_error
 from gpvae.modules import ContinualModule
 from gpvae.parser import HelpfulParser
 from gpvae.report import command as report
@@ -208,9 +209,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     except Exception as error:
         causes = (error, error.__cause__)  # the parser wraps what constructors raise
         told = next((cause for cause in causes if cause is not None and is_for_people(cause)), None)
-        if os.environ.get("GPVAE_TRACEBACK") or told is None:
+        said = disk_error(error) if told is None else str(told)
+        if os.environ.get("GPVAE_TRACEBACK") or said is None:
             raise
-        sys.exit(f"error: {told}")
+        sys.exit(f"error: {said}")
 
 
 def _wants_bar(options: Mapping[str, Any]) -> bool:

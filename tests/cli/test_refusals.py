@@ -1,5 +1,6 @@
 """What cannot work is refused before training, and the results of an earlier run stay where they are."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,26 @@ def test_refused(words: list[str], reason: str, earlier: Path, monkeypatch: pyte
     assert reason in said
     assert "Traceback" not in said
     assert contents(earlier) == before
+
+
+def test_a_full_disk(earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Met by a checkpoint, of which nothing is left, and by what others write."""
+
+    def half(checkpoint: object, path: Path) -> None:
+        path.write_text("half of it")
+        full()
+
+    def full(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "a file")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lightning.fabric.plugins.io.torch_io._atomic_save", half)
+        said = refused(earlier, *FIT, "--name", "full")
+    assert "checkpoint runs/full/seed_3/checkpoints/task_01.ckpt cannot be written ([Errno 28] No space left" in said
+    assert not list((earlier / "runs/full").rglob("*.ckpt*"))
+    monkeypatch.setattr("lightning.pytorch.loggers.TensorBoardLogger.log_metrics", full)
+    said = refused(earlier, *FIT, "--name", "full")
+    assert said.startswith("error: the disk is full ([Errno 28] No space left on device: 'a file'): make room")
 
 
 def test_another_loggers_folder_is_left_alone(earlier: Path) -> None:

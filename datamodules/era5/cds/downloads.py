@@ -19,6 +19,7 @@ from datamodules.era5.cds.refusals import DownloadFailed, JobLost, TooLarge
 from datamodules.era5.cds.requested import Request, halves, title
 from datamodules.era5.cds.store import Store
 from datamodules.era5.cds.turns import Turns
+from gpvae.atomic import settle
 
 IN_FLIGHT = 3  # months that wait in the queue together
 ABANDONED = 3600.0  # seconds after which an unfinished file is nobody's any more
@@ -157,7 +158,7 @@ class _Downloads:
         try:
             self.store.fetch(job, part)
             record.preliminary_hours = check_file(part, record.request)
-            os.replace(part, target)
+            settle(part, target)
         except OSError as error:
             if isinstance(error, DownloadFailed) or error.errno is None:
                 raise
