@@ -61,6 +61,19 @@ def hold(path: Path) -> int | None:
     return None
 
 
+def hold_in_time(path: Path, seconds: float) -> int | None:
+    """Hold a file; nothing if another process holds it, and goes on doing so.
+
+    Args:
+        path: The file, made if need be.
+        seconds: How long to go on trying: a process that was killed may take a while to be gone.
+    """
+    until = time.monotonic() + seconds
+    while (held := hold(path)) is None and time.monotonic() < until:
+        time.sleep(POLL)
+    return held
+
+
 def let_go(path: Path, held: int) -> None:
     """Let others hold a file, and remove it.
 

@@ -7,7 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
-from lightning.pytorch.utilities import rank_zero_only
+from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from callbacks import (
@@ -140,9 +140,14 @@ class StreamCLI(LightningCLI):
             self.model.check_task(*self.datamodule.task_data(task))
         folder = self._run_folder()
         # Only a folder of our own: that of another logger may hold more than one run.
-        ours = self.trainer.logger is not None and self.trainer.log_dir == str(folder)
-        if self._get(self.config_init, "ckpt_path") is None and ours:
-            run_folder.clear(folder)
+        if self.trainer.logger is not None and self.trainer.log_dir == str(folder):
+            self._claims.enter_context(run_folder.claimed(folder))
+            if self._get(self.config, "ckpt_path") is None:
+                run_folder.clear(folder)
+
+    def _run_subcommand(self, subcommand: str) -> None:
+        with ExitStack() as self._claims:
+            super()._run_subcommand(subcommand)
 
     def before_instantiate_classes(self) -> None:
         """Name the run, in the config that is saved too, which begins with what made it."""
@@ -159,13 +164,21 @@ class StreamCLI(LightningCLI):
         return Path(config["trainer"]["default_root_dir"]) / config["name"] / f"seed_{config['seed_everything']}"
 
     def _resolve_checkpoint(self, folder: Path) -> None:
-        """`last` is the latest checkpoint of this config and seed; only `fit` can do without any."""
+        """`last` is the latest checkpoint of this config and seed; only `fit` can do without any.
+
+        So it can where a run was killed before its first one: that begins again, in its own folder, which all processes
+        find as it was.
+        """
         config = self.config_init[self.subcommand]
         config["weights_only"] = True  # for whatever Lightning may load by itself, too
         given = config.get("ckpt_path") or (None if self.subcommand == "fit" else "last")
         if given is None:
             return
         path = folder / "checkpoints" / "last.ckpt" if given == "last" else Path(given)
+        if self.subcommand == "fit" and given == "last" and run_folder.begun(folder) and not path.is_file():
+            rank_zero_info(f"The run in {folder} was interrupted before its first checkpoint: it begins again.")
+            config["ckpt_path"] = None
+            return
         if not path.is_file():
             raise FileNotFoundError(
                 f"there is no checkpoint {path}: it is written by `fit` with the same config, name and seed; or give "

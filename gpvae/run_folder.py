@@ -2,13 +2,18 @@
 
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from lightning.pytorch.utilities import rank_zero_info
 
+from datamodules.locks import hold_in_time, let_go
+
 EARLIER = ".earlier"
+#: Seconds that a process which was killed may take to be gone.
+PATIENCE = 3.0
 #: Options of data that change how far a run goes, what is asked of it or how data are fetched, not what it is.
 FREE = ("stop_after", "predict_every", "download_hours", "refetch_preliminary")
 NOT_IN_NAME = tuple(f"data.{init}{option}" for init in ("", "init_args.") for option in FREE)
@@ -29,6 +34,43 @@ def name_of(files: Iterable[object], words: Sequence[str]) -> str:
         if option.startswith("--") and re.match(r"(model|data)(\.|$)", key) and key not in NOT_IN_NAME:
             parts += [*key.split(".")[1:][-1:], value if equals else following]
     return "_".join(re.sub(r"[^\w.+-]+", "-", part).strip("-") for part in parts)
+
+
+def begun(folder: Path) -> bool:
+    """Whether a run has begun in a folder: its config is written before its first step.
+
+    Args:
+        folder: The folder of the run.
+    """
+    return (folder / "config.yaml").is_file()
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Have the folder of a run to oneself; it is free again when this process ends, however it ends.
+
+    Args:
+        folder: The folder of the run.
+
+    Raises:
+        OSError: It cannot be written to, or another process has it.
+    """
+    lock = folder.with_name(f".{folder.name}.lock")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = hold_in_time(lock, PATIENCE)
+    except OSError as error:
+        raise OSError(
+            f"results cannot be written to {folder} ({error}): give another folder as --trainer.default_root_dir"
+        ) from error
+    if held is None:
+        raise BlockingIOError(
+            f"another process is at the run in {folder}: wait for its end, or give this one a --name of its own"
+        )
+    try:
+        yield
+    finally:
+        let_go(lock, held)
 
 
 def clear(folder: Path) -> None:

@@ -37,3 +37,22 @@ def test_results_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
     kept = sorted(file.read_text() for file in (tmp_path / ".earlier" / "toy").glob("*/task_metrics.csv"))
     assert kept == ["first", "second"]
     assert not folder.exists()
+
+
+def test_one_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_folder, "PATIENCE", 0.0)
+    folder = tmp_path / "toy" / "seed_1"
+    with run_folder.claimed(folder):
+        with pytest.raises(BlockingIOError, match=r"another process is at the run in .*seed_1: wait .* --name"):
+            run_folder.claimed(folder).__enter__()
+        with run_folder.claimed(tmp_path / "toy" / "seed_2"):
+            pass
+    with run_folder.claimed(folder):
+        pass
+    assert sorted(path.name for path in (tmp_path / "toy").iterdir()) == ["seed_1", "seed_2"]
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"results cannot be written to .*file/toy/seed_1 .*--trainer.default_root_dir"):
+        run_folder.claimed(tmp_path / "file" / "toy" / "seed_1").__enter__()

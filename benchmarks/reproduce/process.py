@@ -7,19 +7,16 @@ import multiprocessing as mp
 import os
 import signal
 import sys
-import time
 from collections.abc import Sequence
 from multiprocessing.context import BaseContext
 from pathlib import Path
 
 from benchmarks.reproduce.runs import Run
-from datamodules.locks import POLL, hold
-from gpvae.run_folder import clear
+from datamodules.locks import hold_in_time
+from gpvae.run_folder import PATIENCE, clear
 
 #: How a run that another process is at ends.
 BUSY = 75
-#: Seconds that a process which was killed may take to be gone.
-PATIENCE = 3.0
 #: For small matrices one thread is best, and processes do not fight over cores.
 THREADS = {"OMP_NUM_THREADS": "1"}
 
@@ -44,7 +41,7 @@ def carry_out(run: Run, words: Sequence[str], before: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; whoever started this ends it
     log, is_fit = run.log, bool(run.experiment.config)
     log.parent.mkdir(parents=True, exist_ok=True)
-    if held(log.with_suffix(".lock"), PATIENCE) is None:  # for as long as this process lives
+    if hold_in_time(log.with_suffix(".lock"), PATIENCE) is None:  # for as long as this process lives
         sys.exit(BUSY)
     with log.open("w") as file:
         os.dup2(file.fileno(), 1)
@@ -63,19 +60,6 @@ def carry_out(run: Run, words: Sequence[str], before: float) -> None:
         from benchmarks.reproduce.renewal_run import main as renewal
 
         renewal(words)
-
-
-def held(path: Path, patience: float) -> int | None:
-    """Hold a file as `datamodules.locks.hold` does; nothing if another process holds it and goes on doing so.
-
-    Args:
-        path: The file.
-        patience: Seconds to go on trying.
-    """
-    until = time.monotonic() + patience
-    while (descriptor := hold(path)) is None and time.monotonic() < until:
-        time.sleep(POLL)
-    return descriptor
 
 
 def last_words(log: Path) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gpvae import run_folder
 from tests.cli.program import refused, run_here, write_config
 
 FIT = ["fit", "-c", "small.yaml", "--name", "small"]  # else what changes the run would change its folder
@@ -76,6 +77,15 @@ def test_refused(words: list[str], reason: str, earlier: Path, monkeypatch: pyte
     assert reason in said
     assert "Traceback" not in said
     assert contents(earlier) == before
+
+
+def test_a_run_that_is_going_on_is_left_alone(earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_folder, "PATIENCE", 0.0)
+    with run_folder.claimed(earlier / RUN):
+        before = contents(earlier)
+        for words in ([], ["--ckpt_path", "last"]):
+            assert "another process is at the run in runs/small/seed_3" in refused(earlier, *FIT, *words)
+        assert contents(earlier) == before
 
 
 def test_a_full_disk(earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:

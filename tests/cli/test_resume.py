@@ -55,6 +55,21 @@ def test_from_every_step(case: str, tmp_path: Path) -> None:
         assert_same(last, end, checkpoint.name)
 
 
+def test_from_before_the_first_checkpoint(tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    for folder in (whole, killed):
+        folder.mkdir()
+        write_config(folder)
+    run_here(whole, *FIT)
+    (killed / RUN).mkdir(parents=True)
+    shutil.copy(whole / RUN / "config.yaml", killed / RUN)  # what there is of a run in its first steps
+    run_here(killed, *FIT, "--ckpt_path", "last")
+    (table, last), (again, end) = results(whole), results(killed)
+    assert again == table
+    assert_same(last, end)
+    assert not (killed / "runs" / ".earlier").exists()
+
+
 def test_from_a_users_checkpoint_at_the_last_batch_of_a_task(tmp_path: Path) -> None:
     """Lightning takes such an epoch for complete, and would leave the evaluation of its task out."""
     write_config(tmp_path, **CASES["free form"])

@@ -14,9 +14,8 @@ import pytest
 from benchmarks.reproduce.__main__ import main
 from benchmarks.reproduce.estimate import in_words, remaining
 from benchmarks.reproduce.experiment import CONFIGS, Experiment
-from benchmarks.reproduce.process import held
 from benchmarks.reproduce.runs import Run
-from datamodules.locks import let_go
+from datamodules.locks import hold_in_time, let_go
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 
 ROOT = CONFIGS.parent
@@ -68,7 +67,7 @@ def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(
     process.wait()
     run = Run(LONGER, 1, tmp_path.resolve())
     lock = run.log.with_suffix(".lock")
-    free = held(lock, patience=60)  # its process was killed too, but nobody here can wait for its end
+    free = hold_in_time(lock, seconds=60)  # its process was killed too, but nobody here can wait for its end
     assert free is not None
     let_go(lock, free)
     assert last.exists()
