@@ -24,6 +24,9 @@ class Place(Protocol):
             like: Some of them.
         """
 
+    def settle(self) -> None:
+        """Have rows that are complete where a loss of power leaves them."""
+
 
 class Memory:
     """Rows in memory, on the device that they are computed on."""
@@ -31,6 +34,9 @@ class Memory:
     def empty(self, name: str, num_rows: int, like: Tensor) -> Tensor:
         """Room for rows, see `Place`."""
         return like.new_empty(num_rows, *like.shape[1:])
+
+    def settle(self) -> None:
+        """Nothing to do, see `Place`."""
 
 
 class Files:
@@ -69,6 +75,12 @@ class Files:
                 "larger disk, fewer series, or shared_precision"
             ) from error
         return self.open(name, shape, like.dtype, write=True)
+
+    def settle(self) -> None:
+        """Have what this process has written on the disk, see `Place`."""
+        for path in self.folder.glob(f"*.{self.process}_of_{self.num_processes}"):
+            with path.open("r+b") as file:
+                os.fsync(file.fileno())  # what is mapped included
 
     def open(
         self, name: str, shape: tuple[int, ...], dtype: torch.dtype, process: int | None = None, write: bool = False

@@ -34,6 +34,7 @@ class SeriesPosterior(StreamingPosterior):
     num_series: Tensor
     num_ended: Tensor
     num_files: Tensor
+    fingerprint: Tensor
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class SeriesPosterior(StreamingPosterior):
         self.rows = ("c", "h") if shared_precision else ("c", "h", "G")
         self._opened = True
         if self.folder is not None:
+            self.register_buffer("fingerprint", torch.zeros((), dtype=torch.int64))
             for name in self.rows:
                 self.register_buffer(name, getattr(self, name), persistent=False)
 
@@ -137,7 +139,11 @@ class SeriesPosterior(StreamingPosterior):
         self.num_ended += 1
         self.num_series.fill_(num_series)
         self.num_files.fill_(num_processes())
-        if self.folder is not None and process_number() == 0:
+        if self.folder is None:
+            return
+        self.place(name).settle()
+        self.fingerprint.copy_(over_processes(_fingerprint(self.h).to(self.L.device)))
+        if process_number() == 0:
             shutil.rmtree(self.folder / _task_name(int(self.num_ended) - 2), ignore_errors=True)
 
     def gather(self, state: dict[str, Tensor], prefix: str) -> None:
@@ -169,7 +175,7 @@ class SeriesPosterior(StreamingPosterior):
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         if self.folder is not None and self.started:
-            self._files_of_all()
+            self._check_run(self._files_of_all())
             self._opened = False  # until they are needed, by as many processes as there are then
 
     def _open(self) -> None:
@@ -206,6 +212,14 @@ class SeriesPosterior(StreamingPosterior):
                 "folder that they are in"
             ) from error
 
+    def _check_run(self, files: dict[str, list[Tensor]]) -> None:
+        """Raise if another run has written to the folder since."""
+        if sum(_fingerprint(part) for part in files["h"]) != self.fingerprint.cpu():
+            raise ValueError(
+                f"the sites in {self.folder} are not those that the checkpoint was saved with: another run has kept "
+                "its own there; give each run a sites_folder of its own, and start this one again"
+            )
+
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Move to a device or type, all but what is in files."""
         kept = {} if self.folder is None else {name: self._buffers.pop(name) for name in self.rows}
@@ -213,6 +227,11 @@ class SeriesPosterior(StreamingPosterior):
             return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         finally:
             self._buffers.update(kept)
+
+
+def _fingerprint(rows: Tensor) -> Tensor:
+    """A number that changes with any row and adds up over processes: the sum of all bits taken for whole numbers."""
+    return rows.view(torch.int64).sum()
 
 
 def _task_name(number: int) -> str:

@@ -83,6 +83,14 @@ def test_a_state_finds_its_files(shared: bool, tmp_path: Path) -> None:
         learnt(num_tasks=0, **options).load_state_dict(state)
 
 
+def test_files_of_another_run_are_refused(tmp_path: Path) -> None:
+    options = {"sites_folder": str(tmp_path)}
+    state = {name: value.clone() for name, value in learnt(**options).state_dict().items()}
+    learnt(seed=5, **options)  # with files of the same names and sizes
+    with pytest.raises(ValueError, match=r"the sites in .* are not those .* give each run a sites_folder of its own"):
+        learnt(num_tasks=0, **options).load_state_dict(state)
+
+
 def test_files_of_three_processes_serve_one(tmp_path: Path) -> None:
     whole = learnt(sites_folder=str(tmp_path / "one"))
     folder = tmp_path / "three" / "task_03"
