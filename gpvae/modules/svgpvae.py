@@ -157,7 +157,7 @@ class SVGPVAE(ContinualModule):
         times, _, mask = data
         if not any(bool(part.any()) for part in mask.split(AT_ONCE)):
             raise ValueError(
-                f"task {int(self.begun) + 1} has no observed value at its training times, from {float(times[0]):g} to "
+                f"nothing is observed at the training times of the task from {float(times[0]):g} to "
                 f"{float(times[-1]):g}; leave it out, or make tasks longer"
             )
 
