@@ -14,6 +14,9 @@ from gpvae.inducing.path import Evolution, LegSPath, Pairing
 from gpvae.spectral import Sampling
 from gpvae.state import assign
 
+#: Steps to the end of one task: of each, the features of all frequencies are kept for the while.
+MOST_STEPS = 1_000_000
+
 
 class LegSRecurrence(LegSPath):
     """A path memory whose path is time itself, on a grid of step Δt.
@@ -53,5 +56,10 @@ class LegSRecurrence(LegSPath):
             assign(self.origin, x.min())
         done = round(float(self.elapsed) / self.dt) + len(self.path)
         until = max(math.ceil(float(x.max() - self.origin) / self.dt - 1e-9), 1)
+        if until - done > MOST_STEPS:
+            raise ValueError(
+                f"it takes {until - done:,} steps of dt={self.dt:g} to the last input, {float(x.max()):g}: more than "
+                f"{MOST_STEPS:,} are too many; give a longer dt, or use LegS, which takes no steps"
+            )
         steps = torch.arange(done + 1, until + 1, dtype=self.origin.dtype, device=self.origin.device)
         return (self.origin + self.dt * steps)[:, None]
