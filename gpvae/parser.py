@@ -40,7 +40,11 @@ class HelpfulParser(LightningArgumentParser):
             keys = list(self._keys())
             return nearest(key["key"], keys) or nearest(key["key"].split(".")[0], [*keys, "class_path", "init_args"])
         if name := UNKNOWN_CLASS.search(message):
-            return nearest(name["name"], [*_subclasses(ContinualModule), *_subclasses(TaskStream)])
+            models, streams = list(_subclasses(ContinualModule)), list(_subclasses(TaskStream))
+            if name["name"] in (*models, *streams):
+                section = "model" if name["name"] in models else "data"
+                return f" (did you mean it to be '{section}', where such a class belongs?)"
+            return nearest(name["name"], [*models, *streams])
         if "is abstract" in message:
             return " (did you mean 'class_path' and 'init_args', for a class and its arguments?)"
         if choice := UNKNOWN_CHOICE.search(message):

@@ -17,6 +17,8 @@ IN_YAML = {
     "argument of the trainer": ("accelerator:", "acelerator:", "'trainer.accelerator'"),
     "class of the model": ("StreamingGP", "StreamingGpp", "'StreamingGP'"),
     "class of the data": ("Toy", "Toyy", "'Toy'"),
+    "class of the model for data": ("Toy", "StreamingGP", "it to be 'model'"),
+    "class of data for the model": ("StreamingGP", "Toy", "it to be 'data'"),
     "method": ("OHSGPR", "OHSGPRR", "'OHSGPR'"),
     "choice": ("hyperparameters: fixed", "hyperparameters: fixd", "'fixed'"),
     "kind of data": ("figure_1", "figure_11", "'figure_1'"),
