@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lightning.pytorch.utilities import rank_zero_info
 
-from datamodules.locks import hold_in_time, let_go
+from gpvae.locks import hold_in_time, let_go
 
 EARLIER = ".earlier"
 #: Seconds that a process which was killed may take to be gone.

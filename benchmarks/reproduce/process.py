@@ -12,7 +12,7 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 
 from benchmarks.reproduce.runs import Run
-from datamodules.locks import hold_in_time
+from gpvae.locks import hold_in_time
 from gpvae.run_folder import PATIENCE, clear
 
 #: How a run that another process is at ends.

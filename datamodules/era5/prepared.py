@@ -20,7 +20,7 @@ from datamodules.era5.folders import writable_folder
 from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
 from datamodules.era5.split import TaskHours
 from datamodules.era5.variables import check_observed
-from datamodules.locks import alone
+from gpvae.locks import alone
 from gpvae.rows import Files, Memory, Place, fill
 
 FOLDER = "era5_on_disk"

@@ -206,7 +206,10 @@ class SVGPVAE(ContinualModule):
         frozen = self.frozen_parameters()
         try:
             loss = self._loss(*batch)
-        except ValueError as error:  # of a covariance or a distribution that is given NaN
+        except ValueError as error:
+            if self._finite():
+                raise
+            # A covariance or a distribution was given NaN.
             raise self._diverged("the loss became NaN", batch_idx) from error
         if not bool(torch.isfinite(loss)):
             raise self._diverged(f"the loss became {loss.item()}", batch_idx)
@@ -235,6 +238,9 @@ class SVGPVAE(ContinualModule):
             self.log("train/replay", disagreement, sync_dist=True)
         return loss
 
+    def _finite(self) -> bool:
+        return all(bool(torch.isfinite(p).all()) for p in self._optimised())
+
     def _diverged(self, what: str, step: int) -> FloatingPointError:
         assert self._data is not None
         _, y, mask = self._data
@@ -259,7 +265,7 @@ class SVGPVAE(ContinualModule):
     def end_task(self) -> None:
         """Consolidate posterior, encoder and decoder."""
         assert self._data is not None
-        if not all(bool(torch.isfinite(p).all()) for p in self._optimised()):  # no loss has told of the last step
+        if not self._finite():  # no loss has told of the last step
             raise self._diverged("a parameter became NaN or infinite", int(self.steps_taken))
         if self.ewc is not None:
             parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()

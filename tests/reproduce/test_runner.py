@@ -15,7 +15,7 @@ from benchmarks.reproduce.__main__ import main
 from benchmarks.reproduce.estimate import in_words, remaining
 from benchmarks.reproduce.experiment import CONFIGS, Experiment
 from benchmarks.reproduce.runs import Run
-from datamodules.locks import hold_in_time, let_go
+from gpvae.locks import hold_in_time, let_go
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 
 ROOT = CONFIGS.parent

@@ -12,7 +12,7 @@ from datamodules.era5.cds.patience import Deadline
 from datamodules.era5.cds.records import FOLDER
 from datamodules.era5.cds.requested import Request, file_name, title
 from datamodules.era5.folders import writable_folder
-from datamodules.locks import hold, let_go
+from gpvae.locks import hold, let_go
 
 
 class Turns:
