@@ -23,6 +23,7 @@ DATA = {
     "TwoMoons": "Two moons",
     "Toy": "Made-up series",
 }
+TOYS = {"figure_1": "figure 1", "figure_f4": "appendix F.4"}
 TASK_ORDERS = {"first_dimension": "1st dimension", "l2_norm": "L2"}
 SOURCES = {"sample": "synthetic sample", "cds": "Climate Data Store", "files": "files"}
 #: How the paper marks the path that a method of several input dimensions takes.
@@ -56,7 +57,7 @@ def data_name(data: Part) -> str:
     if "task_order" in options:
         name += f" ({TASK_ORDERS.get(str(options['task_order']), options['task_order'])})"
     if data.kind == "Toy" and options.get("kind"):
-        name += f" ({str(options['kind']).replace('_', ' ')})"
+        name += f" ({TOYS.get(str(options['kind']), options['kind'])})"
     if data.kind == "ERA5":
         paths = options.get("paths") or []
         files = [str(path) for path in (paths if isinstance(paths, list) else [paths])]

@@ -27,8 +27,9 @@ def group_section(group: Group, name: str, data: str, styles: Styles, times: Map
     shared = seeds.common(group) if seeds.differ(group) else frozenset()
     alike = seeds.on(group, shared) if shared else group
     which = f", on {seeds.written(shared)}" if shared else ""
+    configs = {entry.folder: f"{name}-config{n}" for n, entry in enumerate(group.entries) if entry.config}
     parts = {
-        "Scores": joined(_scores(group, alike), *notes),
+        "Scores": joined(_scores(group, alike, configs), *notes),
         "Over the tasks seen": joined(
             _legend(group, name, styles),
             _charts(alike, name, styles, which),
@@ -39,24 +40,24 @@ def group_section(group: Group, name: str, data: str, styles: Styles, times: Map
         "Forgetting": _forgetting(alike, which),
         "Predictions after the last task": _predictions(group, shared),
         "Time": _times(group, times),
-        "Configs": _configs(group),
+        "Configs": _configs(group, configs),
     }
     shown = [element("section", element("h4", title), part) for title, part in parts.items() if part]
     return element("section", element("h3", f"{data}, {group.title}"), *shown, id=name, class_="group")
 
 
-def _scores(group: Group, alike: Group) -> Markup:
+def _scores(group: Group, alike: Group, configs: Mapping[str, str]) -> Markup:
     """The table and, where methods have different seeds, what that means and a table on those they share."""
     if not seeds.differ(group):
-        return tables.score_table(group)
-    own = tables.score_table(group, "After the last task: mean over the seeds that each method has")
+        return tables.score_table(group, configs)
+    own = tables.score_table(group, configs, "After the last task: mean over the seeds that each method has")
     shared = seeds.common(group)
     said = "Not all methods were run with the same seeds, so not all of these means compare. "
     if not shared:
         return joined(own, element("p", said + "No seed is common to all of them; charts are over what each has."))
     said += f"All have {seeds.written(shared)}: the next table and the charts are on {_them(shared)} alone."
     over = f"All methods on {seeds.written(shared)}, after the last task: mean"
-    return joined(own, element("p", said), tables.score_table(alike, over))
+    return joined(own, element("p", said), tables.score_table(alike, configs, over))
 
 
 def _them(shared: frozenset[str]) -> str:
@@ -117,7 +118,7 @@ def _pictures(entry: Entry, shared: frozenset[str]) -> list[Markup]:
     figures = []
     for path in last_pictures(run, entry.experiment.num_tasks):
         what = path.stem.rstrip("0123456789").rstrip("_").replace("_", " ")
-        caption = f"{entry.label}, {run.name}: {what}"
+        caption = f"{entry.label}, {seeds.written([run.name])}: {what}"
         try:
             source, width, height = data_uri(path)
         except ValueError as error:
@@ -133,7 +134,8 @@ def _times(group: Group, times: Mapping[Path, Sequence[float]]) -> Markup:
     return joined(table, element("p", clock.MEASURED, class_="soft")) if table else table
 
 
-def _configs(group: Group) -> Markup:
+def _configs(group: Group, names: Mapping[str, str]) -> Markup:
+    """The names are ids within what is opened: browsers open it for whoever comes by such an address."""
     texts = []
     for entry in group.entries:
         if entry.config is None:
@@ -141,7 +143,7 @@ def _configs(group: Group) -> Markup:
             continue
         first = entry.experiment.runs[0].name
         title = f"{entry.label}: config.yaml of {entry.folder}/{first}{_made_by(entry)}"
-        texts.append(_opened(title, element("pre", entry.config.text)))
+        texts.append(_opened(title, element("pre", entry.config.text, id=names[entry.folder])))
     return joined(tables.options_table(group), *texts)
 
 

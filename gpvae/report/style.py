@@ -26,11 +26,11 @@ thead tr:first-child th[colspan] { text-align: center; }
 th small { display: block; }
 tbody th, thead tr:first-child th:first-child { text-align: left; }
 tbody th { font-weight: 600; white-space: normal; min-width: 10rem; max-width: 18rem; }
+tbody th a { color: inherit; text-decoration: underline dotted; text-underline-offset: .2em; }
 tbody tr { background: var(--page); }
 tbody tr:nth-child(even) { background: var(--stripe); }
 tbody th, thead tr:first-child th:first-child { position: sticky; left: 0; background: inherit; }
 thead { background: var(--page); }
-@media (max-width: 40rem) { tbody th { min-width: 6rem; max-width: 9rem; } }
 .maps { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
 .maps > .scroll { max-width: 100%; }
 .maps table { font-size: .72rem; }
@@ -50,7 +50,13 @@ svg * { stroke-linejoin: round; stroke-linecap: butt; }
 .legend svg { vertical-align: middle; margin-right: .4rem; }
 nav ul { margin: .25rem 0; padding-left: 1.2rem; }
 pre { overflow-x: auto; background: var(--stripe); padding: .75rem; font-size: .8rem; line-height: 1.35; }
+pre { scroll-margin-top: 3rem; }
 summary { cursor: pointer; padding: .2rem 0; }
+@media (max-width: 40rem) {
+  tbody th { min-width: 6rem; max-width: 9rem; }
+  .maps table { font-size: .62rem; }
+  .maps tbody th, .maps th, .maps td { min-width: 0; padding: .2rem .1rem; }
+}
 """
 _DARK = """
 @media screen and (prefers-color-scheme: dark) {
@@ -62,8 +68,10 @@ _PAPER = """
 @media print {
   :root { color-scheme: light; }
   body { max-width: none; padding: 0; font-size: 9.5pt; }
-  h2, .group + .group { break-before: page; }
-  h2, h3, h4, summary { break-after: avoid; }
+  section + section > h2, .group + .group { break-before: page; }
+  h2, h3, h4, summary, .legend { break-after: avoid; }
+  details:has(> .maps) { break-inside: avoid; }
+  tbody th a { text-decoration: none; }
   nav, tr, figure, .scroll { break-inside: avoid; }
   table small { font-size: inherit; }
   .pictures { grid-template-columns: 1fr 1fr; }

@@ -24,13 +24,14 @@ NO_M = "no M, for reference"
 Cell = Interval | None
 
 
-def score_table(group: Group, over: str = "After the last task: mean over seeds") -> Markup:
+def score_table(group: Group, configs: Mapping[str, str], over: str = "After the last task: mean over seeds") -> Markup:
     """Scores over all tasks at the end of the stream and forgetting, a row for each method.
 
     Where methods have different seeds, the best is sought among the most that have the same.
 
     Args:
         group: Methods to compare.
+        configs: Where on the page the config of an experiment is, by its folder.
         over: What the numbers are means of.
     """
     seeds = most_shared(group)
@@ -61,7 +62,7 @@ def score_table(group: Group, over: str = "After the last task: mean over seeds"
     below = [element("th", "all tasks" if suffix == SEEN else "forgetting", scope="col") for _, suffix in columns]
     rows = [
         _row(
-            joined(entry.label, element("small", entry.family if entry in group.contenders else NO_M)),
+            joined(_method(entry, configs), element("small", entry.family if entry in group.contenders else NO_M)),
             _seeds(entry, differ(group)),
             element("td", entry.experiment.num_tasks),
             *[_score(cell, number in best[i]) for i, cell in enumerate(row)],
@@ -70,8 +71,13 @@ def score_table(group: Group, over: str = "After the last task: mean over seeds"
     ]
     head = element("thead", element("tr", *heads, *top), element("tr", *below))
     best_of = f", of the methods with {written_seeds(seeds)}" if differ(group) else ""
-    caption = f"{over} ± half the width of its 95 % interval (Student’s t). Bold: best{best_of}."
+    caption = f"{over} ± half the width of its 95 % interval (Student’s t). Bold: best mean{best_of}."
     return boxed(caption, head, element("tbody", *rows))
+
+
+def _method(entry: Entry, configs: Mapping[str, str]) -> Markup:
+    known = configs.get(entry.folder)
+    return element("a", entry.label, href=f"#{known}") if known else joined(entry.label)
 
 
 def _seeds(entry: Entry, which: bool) -> Markup:

@@ -51,6 +51,13 @@ def test_addresses_within_the_page_lead_somewhere(page: Page) -> None:
     assert set(clips) <= set(ids)
 
 
+def test_names_of_methods_lead_to_their_configs(page: Page) -> None:
+    configs = {attributes["id"] for tag, attributes in page.elements if tag == "pre"}
+    assert len(configs) > 2
+    linked = [value[1:] for value in page.attributes("href") if "-config" in value]
+    assert set(linked) == configs
+
+
 def test_headings_in_order_and_words_for_what_is_seen(page: Page) -> None:
     levels = [level for level, _ in page.headings]
     assert levels[0] == 1
