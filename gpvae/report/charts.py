@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from callbacks.figures.canvas import INK, LABEL, blank
-from callbacks.figures.reports import BOUNDS
+from callbacks.figures.reports import BOUNDS, LEAST_SPANS
 from callbacks.figures.shades import colour_limits
 from gpvae.metrics.task_table import SEEN
 from gpvae.report.entries import Entry
@@ -25,6 +25,8 @@ WIDTH, HEIGHT = 3.5, 2.4
 MOST_TASKS = 5
 #: Room beyond the means, as a share of their range; intervals that need more are cut off.
 ROOM = 0.3
+#: Far outliers are cut off only where the rest would have less than one part in so many of the axis.
+CROWDED = 6.0
 #: Room for half a marker, as a share of the axis.
 EDGE = 0.04
 NONE = Interval(np.nan, np.nan, np.nan, 0)
@@ -109,11 +111,19 @@ def _arrays(cells: Sequence[Interval]) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return mean, low, high
 
 
+def _limits(means: np.ndarray, span: float) -> tuple[float, float]:
+    """The range of all means, or without far outliers where these would crowd the rest, which counts as so wide."""
+    low, high = colour_limits(means)
+    finite = means[np.isfinite(means)]
+    lowest, highest = float(finite.min()), float(finite.max())
+    return (lowest, highest) if 0 < highest - lowest <= CROWDED * max(high - low, span) else (low, high)
+
+
 def _framed(figure: Figure, ax: Axes, means: np.ndarray, metric: str, below: str) -> Figure | None:
     """With limits that show the means, far outliers apart, and axes that end where scores do."""
     if not np.isfinite(means).any():
         return None
-    low, high = colour_limits(means)
+    low, high = _limits(means, LEAST_SPANS.get(metric, 0.0))
     room = ROOM * (high - low)
     least, most = BOUNDS.get(metric, (-np.inf, np.inf))
     bottom, top = max(low - room, least), min(high + room, most)

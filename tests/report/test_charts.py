@@ -1,5 +1,6 @@
 """Axes end where scores do, and shades do not make much of little."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,30 @@ def test_axes_of_nlpd_have_no_bound(tmp_path: Path) -> None:
     low, high = figure.axes[0].get_ylim()
     assert low < -1.0
     assert high > 1.0
+
+
+@pytest.mark.parametrize(
+    ("metric", "scores", "cut"),
+    [
+        ("ece", [0.048, 0.051, 0.048, 0.052, 0.035, 0.1], False),  # most are alike, and the end is what counts
+        ("nlpd", [-0.6, -0.6, -0.9, -1.0, -0.8, -0.9, 0.4, 1.4], False),  # one method forgets
+        ("nlpd", [-2.6, -2.5, -2.4, -2.0, 1.0, 77.0], True),  # one method diverges
+        ("nlpd", [0.3, 0.3, 0.3, math.inf], True),
+    ],
+)
+def test_only_what_would_crowd_the_rest_is_cut_off(tmp_path: Path, metric: str, scores: list[float], cut: bool) -> None:
+    run = write_run(tmp_path / "toy" / "seed_0", 0, config(data_num_tasks=len(scores)))
+    table = TaskTable()
+    for after, score in enumerate(scores, start=1):
+        table.set_seen(after, metric, score)
+    table.write(run / FILE_NAME)
+    ((group,),) = (data_set.groups for data_set in arrange(read_runs(find_folders([tmp_path]))[0]))
+    (found,) = group.entries
+    figure = over_tasks([found], styles_of([[found.identity]]), metric)
+    assert figure is not None
+    low, high = figure.axes[0].get_ylim()
+    assert low < min(scores)
+    assert (high < max(scores)) == cut
 
 
 @pytest.mark.parametrize("metric", LEAST_SPANS)
