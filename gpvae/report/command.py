@@ -37,10 +37,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         write_report(arguments.paths, arguments.output, arguments.title)
     except (OSError, ValueError) as error:
         parser.exit(1, f"gpvae report: {error}\n")
-    size = arguments.output.stat().st_size / 1e6
-    console().print(
-        f"The report is in {arguments.output} ({size:.1f} MB)", soft_wrap=True, highlight=False, markup=False
-    )
+    size = arguments.output.stat().st_size
+    in_units = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
+    console().print(f"The report is in {arguments.output} ({in_units})", soft_wrap=True, highlight=False, markup=False)
 
 
 def write_report(paths: Sequence[str | Path], output: Path, title: str = "Streams of tasks") -> None:

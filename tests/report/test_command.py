@@ -26,7 +26,9 @@ def refused(*words: str) -> str:
 def test_the_page_is_written_and_its_place_told(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "new" / "page.html"
     main(["report", str(runs / "moons"), str(runs / "solar_150"), "--output", str(output), "--title", "Two of them"])
-    assert f"The report is in {output} (0." in capsys.readouterr().out
+    thousands = round(output.stat().st_size / 1e3)
+    assert 10 < thousands < 100
+    assert f"The report is in {output} ({thousands} kB)" in capsys.readouterr().out
     page = Page(output.read_text())
     assert page.headings[0] == (1, "Two of them")
     assert "2 experiments, 2 runs" in page.text
