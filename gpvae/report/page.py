@@ -18,9 +18,9 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri
 READING = (
     "“All tasks” are scores over the test points of all tasks after the last one; forgetting is by how much worse "
     "earlier tasks are then than when they had just been learnt, on average (less is better; below zero they became "
-    "better). Intervals hold 95 %, over seeds: ± in tables, bands and pale bars in charts. Those of two seeds are very "
-    "wide; with one seed there is none. Charts cut off what lies far outside the rest. Names of methods in tables of "
-    "scores lead to their configs."
+    "better). Intervals are those of 95 % for the mean over seeds: ± in tables, bands and pale bars in charts. Those "
+    "of two seeds are very wide; with one seed there is none. Charts cut off what lies far outside the rest. Names of "
+    "methods in tables of scores lead to their configs."
 )
 
 
