@@ -9,21 +9,26 @@ from gpvae.kernels import covariance, variance
 
 #: Up to so many candidates their covariance is computed at once, else row by row.
 MOST_CANDIDATES = 4096
+#: What is left of a variance counts as nothing below this share: it is as small as a jitter, and made of rounding.
+NOTHING = 1e-10
+#: Scores that differ by less than this share are equal, so that points do not depend on the last bits of a processor.
+EQUAL = 1e-9
 
 
 def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) -> Tensor:
     """Pick points one by one, each where the variance given those before it is largest.
 
-    This is the pivot order of the partial Cholesky factorisation of k(candidates, candidates).
+    This is the pivot order of the partial Cholesky factorisation of k(candidates, candidates). Where those before leave
+    nothing to explain, points follow that are least correlated with any of them: as far apart as can be.
 
     Args:
         kernel: Kernel of batch shape `*L`.
         candidates: `[N, D]`, or `[*L, N, D]`.
         num: Number of points to pick, at most N.
-        shared: Pick one set for all latent dimensions, by the sum of their relative variances; else one set each.
+        shared: Pick one set for all latent dimensions, by the mean of their relative variances; else one set each.
 
     Returns:
-        Indices, `[num]` if shared, else `[*L, num]`.
+        Indices, `[num]` if shared, else `[*L, num]`, none of them twice.
     """
     prior = variance(kernel, candidates)
     left = prior.clone()
@@ -31,20 +36,30 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
     K = covariance(kernel, candidates, candidates) if small else None
     rows = prior.new_zeros(*prior.shape[:-1], num, prior.shape[-1])  # of the Cholesky factor [*L, num, N]
     floor = torch.finfo(prior.dtype).eps * prior.amax(-1, keepdim=True)
-    picked = []
+    shared = shared and prior.ndim > 1
+    closest = torch.full_like(_mean(prior) if shared else prior, -1.0)  # greatest correlation with a picked one
+    picked: list[Tensor] = []
     for i in range(num):
-        score = left / prior
-        if shared and score.ndim > 1:
-            score = score.flatten(0, -2).sum(0)
-        pivot = score.argmax(-1, keepdim=True)  # [1] or [*L, 1]
+        share = _mean(left / prior) if shared else left / prior
+        score = torch.where(share > NOTHING, share, -1 - closest)
+        if picked:
+            score = score.scatter(-1, torch.cat(picked, -1), -torch.inf)
+        best = score.amax(-1, keepdim=True)
+        pivot = (score >= best - EQUAL * best.abs()).int().argmax(-1, keepdim=True)  # [1] or [*L, 1]
         picked.append(pivot)
         row = covariance(kernel, _take(candidates, pivot), candidates) if K is None else _take(K, pivot)
-        row = (row - _take(rows[..., :i, :].mT, pivot) @ rows[..., :i, :])[..., 0, :]
         at = pivot.expand(*left.shape[:-1], 1)
+        correlation = row[..., 0, :] / (prior * prior.gather(-1, at)).sqrt()
+        closest = torch.maximum(closest, _mean(correlation) if shared else correlation)
+        row = (row - _take(rows[..., :i, :].mT, pivot) @ rows[..., :i, :])[..., 0, :]
         rows[..., i, :] = row / torch.maximum(left.gather(-1, at), floor).sqrt()
         left = (left - rows[..., i, :] ** 2).clamp_min(0)
-        left.scatter_(-1, at, -1.0)  # never twice, even when nothing is left to explain
     return torch.cat(picked, -1)
+
+
+def _mean(values: Tensor) -> Tensor:
+    """The mean of values `[*L, N]` over latent dimensions, `[N]`."""
+    return values.flatten(0, -2).mean(0)
 
 
 def _take(candidates: Tensor, indices: Tensor) -> Tensor:
