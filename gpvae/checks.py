@@ -1,6 +1,7 @@
 """Inputs as people hand them in: turned into tensors, or refused with a sentence that helps."""
 
 import difflib
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -54,6 +55,13 @@ def choice(name: str, value: str, choices: Iterable[str]) -> None:
     choices = list(choices)
     if value not in choices:
         raise ValueError(f"{name} is one of {', '.join(choices)}; got {value!r}{nearest(value, choices)}")
+
+
+def above_zero(**values: float | None) -> None:
+    """Raise unless every option that is given is a finite number above zero."""
+    for name, value in values.items():
+        if value is not None and not 0 < value < math.inf:
+            raise ValueError(f"{name} is above zero, got {value}" + (": it must be finite" if value > 0 else ""))
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

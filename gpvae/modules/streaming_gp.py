@@ -81,9 +81,7 @@ class StreamingGP(ContinualModule):
     ) -> None:
         checks.choice("likelihood", likelihood, LIKELIHOODS)
         checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
-        for name, value in (("lr", lr), ("lengthscale", lengthscale), ("outputscale", outputscale), ("noise", noise)):
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} is above zero, got {value}")
+        checks.above_zero(lr=lr, lengthscale=lengthscale, outputscale=outputscale, noise=noise)
         super().__init__(for_likelihood(likelihood))
         self.save_hyperparameters()
         self.lr, self.hyperparameters, self.shortest = lr, hyperparameters, shortest

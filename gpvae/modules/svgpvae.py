@@ -100,6 +100,8 @@ class SVGPVAE(ContinualModule):
     ) -> None:
         checks.choice("consolidation", consolidation, get_args(Consolidation))
         checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
+        checks.above_zero(lr=lr, latent_dim=latent_dim, hidden_dim=hidden_dim, num_samples=num_samples, longest=longest)
+        checks.above_zero(ewc_strength=ewc_strength or None, replay_strength=replay_strength or None)  # 0 is none
         super().__init__(["nlpd", "rmse", "coverage"], num_variables)
         self.save_hyperparameters()
         self.lr, self.hyperparameters, self.num_samples, self.seed = lr, hyperparameters, num_samples, seed

@@ -135,6 +135,13 @@ def test_networks_that_are_not_finite_stop_with_what_to_do(part: str, consolidat
     assert torch.equal(module.vae.stream.G, before)
 
 
+@pytest.mark.parametrize("name", ["lr", "latent_dim", "hidden_dim", "num_samples", "longest", "replay_strength"])
+@pytest.mark.parametrize("value", [-1, float("nan"), float("inf")])
+def test_options_that_make_no_sense(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{name} is above zero, got {value}"):
+        small(**{name: value})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["CosS", "OVC"])
 def test_hundreds_of_tasks_take_no_more_memory_than_a_hundred(method: str) -> None:
