@@ -47,7 +47,8 @@ class ContinualModule(LightningModule):
         return super().load_from_checkpoint(checkpoint_path, weights_only=weights_only, **kwargs)
 
     def setup(self, stage: str) -> None:
-        """Refuse a device without double precision before anything is moved to it."""
+        """Refuse a device without double precision before anything is moved to it, and precisions that skip steps."""
+        check_precision(str(self.trainer.precision))
         check_double_precision(self.trainer.strategy.root_device)
 
     def check_task(self, *data: Tensor) -> None:
@@ -145,6 +146,19 @@ def check_double_precision(device: torch.device) -> None:
             f"Gaussian processes are computed in double precision, which {device} cannot hold: use another "
             "device, such as --trainer.accelerator cpu"
         ) from error
+
+
+def check_precision(precision: str) -> None:
+    """Raise if a trainer would leave out steps whose gradients overflow, or make covariances of half precision.
+
+    Args:
+        precision: As Lightning calls it.
+    """
+    if precision not in ("32-true", "64-true", "bf16-mixed"):
+        raise ValueError(
+            f"trainer.precision is {precision}: with 16 bits covariances have no factor, and 16-mixed leaves out steps "
+            "without a word; use 32-true, the default, or bf16-mixed (Gaussian processes stay in double precision)"
+        )
 
 
 def check_same_configuration(saved: Mapping[str, Any], present: Mapping[str, Any]) -> None:

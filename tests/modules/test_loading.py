@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from gpvae.modules import StreamingGP
-from gpvae.modules.base import check_double_precision
+from gpvae.modules.base import check_double_precision, check_precision
 
 
 class Bomb:
@@ -46,3 +46,10 @@ def test_a_device_without_double_precision_is_refused_in_words() -> None:
     check_double_precision(torch.device("cpu"))
     with pytest.raises(ValueError, match=r"double precision, which mps cannot hold: use another device, such as"):
         check_double_precision(torch.device("mps"))  # holds none, and is not here either
+
+
+@pytest.mark.parametrize("precision", ["16-mixed", "16-true", "bf16-true"])
+def test_precisions_that_skip_steps_are_refused(precision: str) -> None:
+    check_precision("32-true")
+    with pytest.raises(ValueError, match=f"trainer.precision is {precision}: .* leaves out steps"):
+        check_precision(precision)
