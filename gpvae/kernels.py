@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 import torch
 from gpytorch.kernels import AdditiveKernel, Kernel, MaternKernel, RBFKernel, ScaleKernel
+from gpytorch.settings import lazily_evaluate_kernels
 from torch import Tensor
 
 
 def covariance(kernel: Kernel, x1: Tensor, x2: Tensor) -> Tensor:
     """k(x1, x2), dense, `[*L, N1, N2]`."""
-    return kernel(x1, x2).to_dense()
+    with lazily_evaluate_kernels(False):  # laziness that is over at once takes longer than a small covariance itself
+        return kernel(x1, x2).to_dense()
 
 
 def variance(kernel: Kernel, x: Tensor) -> Tensor:
