@@ -4,6 +4,7 @@ All series share the times, so what a site needs, Σ_t w_t a_t a_tᵀ with a wei
 weights with the pairs a_ti a_tj, i <= j, which are computed once, if the features stay. So is the variance a_tᵀ S a_t.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +18,8 @@ from gpvae.streaming import Frame
 
 #: Up to so many numbers the pairs are kept; beyond, sums are formed anew for every series.
 MOST_PAIRS = 2**27
+#: Numbers `[L, B, M, T]` at a time, of some latent dimensions: 1 MB, which stays in the cache of a core.
+AT_ONCE = 2**17
 #: Directions in which features are smaller than this share of the greatest are left out of a condensed view.
 SPAN = 1e-9
 
@@ -62,8 +65,8 @@ class View:
     def weighted_outer_sum(self, weights: Tensor) -> Tensor:
         """Σ_t w_t a_t a_tᵀ, `[B, L, M, M]`, for weights `[B, L, T]`."""
         if self._pairs is None:
-            weighted = self.a[:, None] * weights.transpose(0, 1).contiguous()[..., None, :]  # [L, B, M, T]
-            return self._at_once(weighted, self.a.mT).transpose(0, 1)
+            parts = self._parts(weights.transpose(0, 1).contiguous())
+            return torch.cat([self._at_once(a[:, None] * w[..., None, :], a.mT) for a, w in parts]).transpose(0, 1)
         sums = weights.transpose(0, 1) @ self._pairs.mT  # [L, B, P]
         return sums[..., self._place].transpose(0, 1)
 
@@ -72,8 +75,8 @@ class View:
         if q.mean.ndim != 3:
             return q.marginals(self.a, self.prior)
         if self._pairs is None:
-            half = self._at_once(q.root.mT.transpose(0, 1), self.a)
-            spread = (half * half).sum(-2).transpose(0, 1)
+            halves = (self._at_once(root, a) for a, root in self._parts(q.root.mT.transpose(0, 1)))
+            spread = torch.cat([(half * half).sum(-2) for half in halves]).transpose(0, 1)
         else:
             S = q.root @ q.root.mT
             i, j = self._upper
@@ -90,6 +93,12 @@ class View:
     def residual(self) -> Tensor:
         """kff - qff, the prior variance of f at each time that the variables leave open, `[L, T]`."""
         return residual_variance(self.a, self.prior)
+
+    def _parts(self, of_series: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Features and something of each series, `[L, B, ...]`, of some latent dimensions at a time."""
+        _, size, times = self.a.shape
+        some = max(1, AT_ONCE // max(1, of_series.shape[1] * size * times))
+        return zip(self.a.split(some), of_series.split(some), strict=True)
 
     @staticmethod
     def _at_once(A: Tensor, C: Tensor) -> Tensor:

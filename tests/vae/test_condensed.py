@@ -47,6 +47,20 @@ def test_bound_and_gradients_are_those_of_all_variables(family: type[InducingVar
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
+def test_latent_dimensions_can_be_looked_at_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where kernels are trained: the same bound and gradients, whether a part is one dimension, two or all three."""
+    vae, times, y, mask = streamed(CosS(10))
+    noise = torch.randn(2, 3, HOURS, dtype=torch.float64)
+    found = []
+    for at_once in (1, 2 * 2 * 10 * HOURS, 3 * 2 * 10 * HOURS):
+        monkeypatch.setattr("gpvae.view.AT_ONCE", at_once)
+        bound = vae.bound(*vae.task(times), y, mask, noise)
+        found.append((bound, *torch.autograd.grad(bound.sum(), [*vae.encoder.parameters(), *vae.kernel.parameters()])))
+    for one, two, three in zip(*found, strict=True):
+        torch.testing.assert_close(one, three)
+        torch.testing.assert_close(two, three)
+
+
 def test_a_site_seen_through_all_directions_is_itself_turned() -> None:
     torch.manual_seed(0)
     root, h, c = (
