@@ -11,15 +11,16 @@ from gpvae.kernels import covariance, variance
 MOST_CANDIDATES = 4096
 #: What is left of a variance counts as nothing below this share: it is as small as a jitter, and made of rounding.
 NOTHING = 1e-10
-#: Scores that differ by less than this share are equal, so that points do not depend on the last bits of a processor.
+#: What differs by less than this share is equal, so that points do not depend on the last bits of a processor.
 EQUAL = 1e-9
 
 
 def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) -> Tensor:
     """Pick points one by one, each where the variance given those before it is largest.
 
-    This is the pivot order of the partial Cholesky factorisation of k(candidates, candidates). Where those before leave
-    nothing to explain, points follow that are least correlated with any of them: as far apart as can be.
+    This is the pivot order of the partial Cholesky factorisation of k(candidates, candidates). Of points with the same
+    variance, and where those before leave nothing to explain, it is the one least correlated with any of them: as far
+    apart as can be.
 
     Args:
         kernel: Kernel of batch shape `*L`.
@@ -44,8 +45,8 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
         score = torch.where(share > NOTHING, share, -1 - closest)
         if picked:
             score = score.scatter(-1, torch.cat(picked, -1), -torch.inf)
-        best = score.amax(-1, keepdim=True)
-        pivot = (score >= best - EQUAL * best.abs()).int().argmax(-1, keepdim=True)  # [1] or [*L, 1]
+        apart = torch.where(_greatest(score), -closest, -torch.inf)
+        pivot = _greatest(apart).int().argmax(-1, keepdim=True)  # the first of them, [1] or [*L, 1]
         picked.append(pivot)
         row = covariance(kernel, _take(candidates, pivot), candidates) if K is None else _take(K, pivot)
         at = pivot.expand(*left.shape[:-1], 1)
@@ -55,6 +56,12 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
         rows[..., i, :] = row / torch.maximum(left.gather(-1, at), floor).sqrt()
         left = (left - rows[..., i, :] ** 2).clamp_min(0)
     return torch.cat(picked, -1)
+
+
+def _greatest(scores: Tensor) -> Tensor:
+    """Which scores `[..., N]` are as great as the greatest."""
+    best = scores.amax(-1, keepdim=True)
+    return scores >= best - EQUAL * best.abs()
 
 
 def _mean(values: Tensor) -> Tensor:
