@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -73,21 +74,26 @@ def main() -> None:
         counts = {"killed": 0, "before a checkpoint": 0, "unreadable checkpoints": 0, "same end": 0}
         off = 0.0 if args.processes == 1 else 1e-6
         for number in track(range(kills), "killing", console=console):
-            trial(prepared(Path(name) / str(number)), rng.uniform(0, seconds - to_begin), expected, off, counts)
+            for attempt in count():  # a run may be over before its time has come
+                if counts["killed"] > number:
+                    break
+                folder = prepared(Path(name) / f"{number}_{attempt}")
+                trial(folder, rng.uniform(0, seconds - to_begin), expected, off, counts)
     title = f"{kills} kills of a run of {seconds:.0f} seconds, {args.processes} processes"
     table(title, list(counts), [list(counts.values())])
     save("kills", {"kills": kills, "seconds": seconds, "processes": args.processes, **counts}, args.output)
 
 
 def trial(folder: Path, seconds: float, expected: dict[str, torch.Tensor], off: float, counts: dict[str, int]) -> None:
-    """Kill a run so many seconds after its beginning, resume it, and count what came of it."""
+    """Kill a run so many seconds after its beginning, resume it, and count what came of it, if it was still running."""
     process = start(folder)
     wait_for(folder / BEGUN, process)
     time.sleep(seconds)
-    if process.poll() is None:  # a fast one may be over
-        counts["killed"] += 1
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    if process.poll() is not None:
+        return finish(process)
+    counts["killed"] += 1
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
     counts["before a checkpoint"] += not (folder / LAST).exists()
     try:
         if (folder / LAST).exists():
