@@ -1,4 +1,4 @@
-"""What pages name exists."""
+"""What pages name exists, and their tables are whole."""
 
 import re
 from pathlib import Path
@@ -54,3 +54,12 @@ def test_files_and_tests_that_are_named_exist(page: Path) -> None:
     if tests:
         defined = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
         assert all(f"def {test}(" in defined for test in tests), f"{name(page)} names tests that are gone"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_rows_of_tables_have_a_cell_for_each_column(page: Path) -> None:
+    columns = 0
+    for row in re.sub(r"`[^`]*`", "", prose(page)).splitlines():
+        cells = len(re.findall(r"(?<!\\)\|", row)) - 1 if row.startswith("|") else 0
+        assert not (columns and cells) or cells == columns, f"{name(page)} has {columns} columns, but: {row}"
+        columns = cells
