@@ -33,7 +33,7 @@ from callbacks.checkpoint import load_state, read_checkpoint
 from callbacks.continual import check_same_data
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
-from gpvae import __version__, origin, run_folder, shipped_configs, summary
+from gpvae import __version__, origin, process_group, run_folder, shipped_configs, summary
 from gpvae.checks import nearest
 from gpvae.class_paths import allowed_by, only_from
 from gpvae.config_size import limit_configs
@@ -217,6 +217,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             print(f"gpvae {__version__}")
         else:
             StreamCLI(argv)
+            process_group.leave()  # not after an error: others may be waiting in the midst of an exchange
     except SIGTERMException:
         sys.exit(128 + signal.SIGTERM)  # else it would pass for success
     except Exception as error:

@@ -2,6 +2,7 @@
 
 import csv
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +61,18 @@ def test_free_form_with_a_first_task_that_trains_the_kernel(tmp_path: Path) -> N
     resumed = tmp_path / "two" / "runs" / "again" / "seed_3"
     assert (resumed / "task_metrics.csv").read_bytes() == (two / "task_metrics.csv").read_bytes()
     assert_same(*(weights(folder / "checkpoints" / "last.ckpt") for folder in (two, resumed)))
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are listed in /proc, which is not here")
+def test_no_thread_of_the_group_outlives_a_run(tmp_path: Path) -> None:
+    """One that did could abort a process at its very end, after all results are written."""
+    write_config(tmp_path)
+    code = (
+        "from pathlib import Path; from gpvae.cli import main; main();"
+        "print('left:', *(path.read_text() for path in Path('/proc/self/task').glob('*/comm')))"
+    )
+    words = [*FIT, "--trainer.devices", "1", "--trainer.strategy", "ddp"]
+    result = run(tmp_path, *words, program=[sys.executable, "-c", code])
+    assert result.returncode == 0, result.stderr
+    assert "distributed_backend=gloo" in result.stderr
+    assert "gloo" not in result.stdout.split("left:")[1]
