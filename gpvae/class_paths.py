@@ -8,7 +8,7 @@ from jsonargparse import set_parsing_settings
 #: Whatever is in one of these may be named in configs and on the command line.
 PACKAGES = ("gpvae", "datamodules", "callbacks", "lightning", "torch.optim")
 #: These would build whatever they are told to, past the list.
-NEVER = ("gpvae.cli", "lightning.pytorch.cli", "jsonargparse")
+NEVER = ("gpvae.cli", "gpvae.stream_cli", "lightning.pytorch.cli", "jsonargparse")
 OPTION = "--allow"
 
 

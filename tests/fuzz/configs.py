@@ -11,7 +11,8 @@ from unittest import mock
 
 import torch
 
-from gpvae.cli import StreamCLI, main
+from gpvae.cli import main
+from gpvae.stream_cli import StreamCLI
 from tests.fuzz.outcomes import Outcome
 
 

@@ -1,0 +1,51 @@
+"""Errors as a sentence for people, without the traceback that only programmers read."""
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+
+from gpvae.disk_errors import disk_error
+
+#: Packages whose errors are written for people, so that no traceback is needed to understand them.
+OURS = ("gpvae", "datamodules", "callbacks")
+
+
+def spoken(error: Exception) -> str | None:
+    """What an error has to say to people; None if it was written for none.
+
+    Args:
+        error: The error.
+    """
+    causes = (error, error.__cause__)  # the parser wraps what constructors raise
+    told = next((cause for cause in causes if cause is not None and is_for_people(cause)), None)
+    return disk_error(error) if told is None else str(told)
+
+
+@contextmanager
+def in_words(what: str) -> Iterator[None]:
+    """Say of any error what could not be done, unless it says so itself.
+
+    Args:
+        what: What could not be done.
+    """
+    try:
+        yield
+    except Exception as error:
+        if any(cause is not None and is_for_people(cause) for cause in (error, error.__cause__)):
+            raise
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{what}: {reason} ({type(error).__name__}; GPVAE_TRACEBACK=1 shows where)") from error
+
+
+def is_for_people(error: BaseException) -> bool:
+    """Whether an error was raised on purpose, by this package or by Lightning about its own options."""
+    if isinstance(error, MisconfigurationException):
+        return True
+    if not isinstance(error, ValueError | OSError | RuntimeError | ArithmeticError | TypeError):
+        return False
+    raised_in = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
+    here = Path(__file__).resolve().parent.parent
+    return any(raised_in.is_relative_to(here / package) for package in OURS)
