@@ -20,6 +20,7 @@ from benchmarks.reproduce.estimate import in_words, remaining
 from benchmarks.reproduce.experiment import Experiment
 from benchmarks.reproduce.experiments import EXPERIMENTS
 from benchmarks.reproduce.plan import chosen, plan
+from benchmarks.reproduce.record import beyond
 from benchmarks.reproduce.runner import Failure, Runner
 from benchmarks.reproduce.runs import Run
 from gpvae.report.command import write_report
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None, experiments: Sequence[Experiment] = 
     parser.add_argument("--seeds", type=int, help="how many seeds; not given: as in the paper, 5, and 3 on ERA5")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time, one thread each")
     parser.add_argument("--folder", type=Path, help=f"where the runs are; not given: {FOLDERS[False]}")
+    parser.add_argument("--beyond", type=Path, metavar="TABLE", help="only runs that docs/paper_runs.csv, say, lacks")
     parser.add_argument("--list", action="store_true", help="show the table of experiments and what is finished")
     arguments = parser.parse_args(argv)
     for name in ("seeds", "jobs"):
@@ -50,9 +52,11 @@ def main(argv: Sequence[str] | None = None, experiments: Sequence[Experiment] = 
     folder = (arguments.folder or FOLDERS[arguments.quick]).resolve()
     try:
         named = chosen(experiments, arguments.only, arguments.quick)
-    except ValueError as error:
+        runs = plan(named, arguments.seeds, folder, arguments.quick)
+        if arguments.beyond:
+            runs = beyond(arguments.beyond, runs)
+    except (OSError, ValueError) as error:
         parser.error(str(error))
-    runs = plan(named, arguments.seeds, folder, arguments.quick)
     if arguments.list:
         show(named, runs, console)
         return 0

@@ -79,6 +79,24 @@ def gather(experiments: Iterable[Experiment], folder: Path, path: Path) -> list[
     return lines
 
 
+def beyond(path: Path, planned: Iterable[Planned]) -> list[Planned]:
+    """The runs of a plan that a table does not have: what is left for this machine.
+
+    Args:
+        path: The table.
+        planned: The runs.
+
+    Raises:
+        FileNotFoundError: There is no such table.
+    """
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path}: there is no such table of runs; the one of this package is docs/paper_runs.csv"
+        )
+    known = {(*line.key, line.command) for line in read(path)}
+    return [run for run in planned if (run.experiment.name, run.seed, run.digest) not in known]
+
+
 def look(planned: Planned) -> Line | None:
     """The line of a run that is finished; None if its scores cannot be read.
 

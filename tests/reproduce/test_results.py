@@ -7,7 +7,8 @@ import pytest
 
 from benchmarks.reproduce import results
 from benchmarks.reproduce.experiments import EXPERIMENTS
-from benchmarks.reproduce.record import gather, read
+from benchmarks.reproduce.plan import plan
+from benchmarks.reproduce.record import beyond, gather, read
 from benchmarks.reproduce.runs import Run
 from tests.reproduce.made import make
 
@@ -69,3 +70,16 @@ def test_a_table_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "page.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="expected the columns experiment,seed,"):
         read(tmp_path / "page.csv")
+
+
+def test_a_machine_makes_only_what_a_table_lacks(tmp_path: Path) -> None:
+    make(tmp_path, "toy_legs", 1)
+    results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")], FEW)
+    table = tmp_path / "page.csv"
+    left = beyond(table, plan([FEW[1]], 2, tmp_path / "other machine"))
+    assert [run.label for run in left] == ["toy_legs, seed 2"]
+
+    changed = replace(FEW[1], options={"model.num_inducing": 3})
+    assert len(beyond(table, plan([changed], 2, tmp_path))) == 2  # by that name, but not these runs
+    with pytest.raises(FileNotFoundError, match="there is no such table of runs"):
+        beyond(tmp_path / "nowhere.csv", [])
