@@ -9,7 +9,7 @@ with the infections m of `infections.py`. Delays and serial interval are those o
 ρ those of Unwin et al. (2020); what the paper leaves open is said where it stands.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ LARGEST_R = 2 * 3.3
 FATALITY = 0.008
 #: Logarithms stay within ± this, so that where a sampler goes astray numbers stay finite.
 FAR = 12.0
+#: ρ₁ ~ N(0.8, 0.05²) and ρ₂ ~ N(0.1, 0.05²), within [0, 1].
+RHO, RHO_SCALE = (0.8, 0.1), 0.05
 SERIAL_DAYS, DELAY_DAYS = 40, 80
 
 
@@ -56,9 +58,14 @@ class Renewal:
 
     Args:
         num_days: How many days there are data for, from the first.
+        G: What data say of f, about, as a site exp(hᵀf - ½ fᵀG f) `[W, W]`; nothing if not given. It decides in which
+            coordinates f is looked for, and leaves the model as it is.
+        h: The same `[W]`.
     """
 
     num_days: int
+    G: Tensor | None = None
+    h: Tensor | None = None
     serial: Tensor = field(init=False)
     delays: Tensor = field(init=False)
 
@@ -86,25 +93,63 @@ class Renewal:
         infections = Infections.apply(r, at.seed, self.serial, POPULATION)
         return (FATALITY * at.fatality * (self.delays @ infections))[BEFORE:]
 
+    def posterior(self, rho: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean `[W]` and Cholesky factor of the precision A `[W, W]` of f, given ρ and s, by the site.
+
+        A = TᵀT / s² + G, where T takes f to its steps.
+        """
+        steps = steps_from(rho, self.num_weeks) / scale
+        L = torch.linalg.cholesky(steps.mT @ steps + (0.0 if self.G is None else self.G))
+        h = torch.zeros(self.num_weeks, dtype=rho.dtype) if self.h is None else self.h
+        return torch.cholesky_solve(h[:, None], L)[:, 0], L
+
     def cut(self, x: Tensor) -> "Quantities":
-        """The quantities of the model at a point of unconstrained space `[P]`."""
-        rho, scale, seed, fatality, spread, effects = x.split([2, 1, 1, 1, 1, self.num_weeks])
+        """The quantities of the model at a point of unconstrained space `[P]`.
+
+        Of ρ it has what is standard normal a priori, by quantiles. Of f = A⁻¹h + L⁻ᵀw, with A = LLᵀ, it has w, standard
+        normal if the site says what data say: whatever s and ρ are, a sampler then finds a ball. In f itself it finds
+        a funnel where data say little, and in its steps a narrow ridge where they say much.
+        """
+        quantile, scale, seed, fatality, spread, w = x.split([2, 1, 1, 1, 1, self.num_weeks])
         positive = [part[0].clamp(-FAR, FAR).exp() for part in (scale, seed, fatality, spread)]
-        return Quantities(rho.sigmoid(), *positive, effects)
+        rho = truncated(quantile)
+        mean, L = self.posterior(rho, positive[0])
+        effects = mean + torch.linalg.solve_triangular(L.mT, w[:, None], upper=True)[:, 0]
+        return Quantities(rho, *positive, effects)
+
+    def around(self, at: "Quantities", days: Tensor, deaths: Tensor) -> "Renewal":
+        """The same model, in coordinates for what some data say near some values: the site of Gauss and Newton.
+
+        Args:
+            at: The values.
+            days: Days that were observed, from 0 `[N]`.
+            deaths: Deaths on them `[N]`.
+        """
+
+        def expected(effects: Tensor) -> Tensor:
+            return self.expected_deaths(at._replace(effects=effects))[days]
+
+        mean, J = expected(at.effects), torch.autograd.functional.jacobian(expected, at.effects)
+        weighted = J.mT / (mean + (at.spread * mean).square())
+        G = weighted @ J
+        return replace(self, G=G, h=G @ at.effects + weighted @ (deaths - mean))
 
     @property
     def start(self) -> Tensor:
-        """A point to look for the mode from: an epidemic at R = 3.3 that slows down to about 1."""
-        known = torch.tensor([0.8, 0.1]).logit().double(), torch.tensor([0.4, 10.0, 1.0, 0.3]).log().double()
+        """A point to look for the mode from: an epidemic at R = 3.3 that slows down to about 1, if no site is given."""
+        known = torch.zeros(2, dtype=torch.float64), torch.tensor([0.4, 10.0, 1.0, 0.3]).log().double()
+        if self.G is not None:
+            return torch.cat([*known, torch.zeros(self.num_weeks, dtype=torch.float64)])
         effects = torch.full((self.num_weeks,), 1.7, dtype=torch.float64)
         effects[:8] = 0.0
-        return torch.cat([*known, effects])
+        mean, L = self.posterior(truncated(known[0]), known[1][0].exp())
+        return torch.cat([*known, L.mT @ (effects - mean)])
 
     def log_density(self, x: Tensor, days: Tensor, deaths: Tensor) -> Tensor:
         """log p(deaths, x), up to a constant, at a point of unconstrained space.
 
         Scale s ~ half N(0, 0.5²) and spread 1 / √φ ~ half N(0, 1), infections of a seeded day ~ LogNormal(3, 1.5),
-        the factor of the IFR ~ LogNormal(0, 0.1), ρ₁ ~ N(0.8, 0.05²) and ρ₂ ~ N(0.1, 0.05²) within [0, 1].
+        the factor of the IFR ~ LogNormal(0, 0.1).
 
         Args:
             x: The point `[P]`.
@@ -112,14 +157,27 @@ class Renewal:
             deaths: Deaths on them `[N]`.
         """
         at = self.cut(x)
-        middle = torch.tensor([0.8, 0.1], dtype=x.dtype)
-        prior = -0.5 * ((at.rho - middle) / 0.05).square().sum() + (at.rho * (1 - at.rho)).log().sum()
+        prior = -0.5 * x[:2].square().sum()
         prior = prior - 0.5 * (at.scale / 0.5).square() + x[2] - 0.5 * ((x[3] - 3.0) / 1.5).square()
         prior = prior - 0.5 * (x[4] / 0.1).square() - 0.5 * at.spread.square() + x[5]
-        last, before = (torch.nn.functional.pad(at.effects[:-lag], (lag, 0)) for lag in (1, 2))
-        steps = at.effects - at.rho[0] * last - at.rho[1] * before
-        prior = prior - 0.5 * (steps / at.scale).square().sum() - len(steps) * at.scale.log()
+        steps = steps_from(at.rho, self.num_weeks) @ at.effects / at.scale
+        volume = self.posterior(at.rho, at.scale)[1].diagonal().log().sum()
+        prior = prior - 0.5 * steps.square().sum() - self.num_weeks * at.scale.log() - volume
         return prior + counts(self.expected_deaths(at)[days], at.spread).log_prob(deaths).sum()
+
+
+def truncated(normal: Tensor) -> Tensor:
+    """ρ `[2]` of its prior from what is standard normal `[2]`, by quantiles."""
+    middle = torch.tensor(RHO, dtype=normal.dtype)
+    least, most = (torch.special.ndtr((end - middle) / RHO_SCALE) for end in (0.0, 1.0))
+    share = least + (most - least) * torch.special.ndtr(normal.clamp(-6, 6))
+    return middle + RHO_SCALE * torch.special.ndtri(share)
+
+
+def steps_from(rho: Tensor, num_weeks: int) -> Tensor:
+    """The matrix `[W, W]` that takes f to its steps, f_w - ρ₁ f_{w-1} - ρ₂ f_{w-2}, with zero before the first week."""
+    one = torch.eye(num_weeks, dtype=rho.dtype)
+    return one - rho[0] * one.roll(1, 0).tril() - rho[1] * one.roll(2, 0).tril()
 
 
 def counts(mean: Tensor, spread: Tensor) -> NegativeBinomial:

@@ -59,30 +59,44 @@ def test_their_gradient_is_that_of_differences() -> None:
     assert torch.autograd.gradcheck(lambda r, seed: Infections.apply(r, seed, serial, 5e4), (r, seed))
 
 
-def test_the_log_density_is_that_of_the_formula() -> None:
-    """Differences of log densities, as constants are left out, against SciPy's and plain loops."""
+@pytest.mark.parametrize("told", [False, True])
+def test_the_log_density_is_that_of_the_formula(told: bool) -> None:
+    """Differences of log densities, as constants are left out, against SciPy's and plain loops, in both coordinates."""
     torch.manual_seed(0)
     model, days = Renewal(40), torch.arange(0, 40, 3)
     deaths = torch.tensor([0, 1, 0, 2, 5, 3, 7, 4, 9, 3, 6, 8, 2, 1], dtype=DOUBLE)
 
+    if told:
+        model = model.around(model.cut(model.start), days, deaths)
+
+    def rho_of(x: np.ndarray) -> np.ndarray:
+        ends = (np.array([[0.0], [1.0]]) - [0.8, 0.1]) / 0.05
+        return stats.truncnorm(*ends, [0.8, 0.1], 0.05).ppf(stats.norm.cdf(x))
+
     def by_hand(x: np.ndarray) -> float:
-        rho, scale, seed, fatality, spread = 1 / (1 + np.exp(-x[:2])), *np.exp(x[2:6])
-        f = x[6:]
-        expected = [
-            rho[0] * (f[week - 1] if week > 0 else 0.0) + rho[1] * (f[week - 2] if week > 1 else 0.0)
-            for week in range(len(f))
-        ]
+        """The density of the quantities, times by how much these move with x."""
+        rho, scale, seed, fatality, spread = rho_of(x[:2]), *np.exp(x[2:6])
+        weeks = len(x[6:])
+        steps = np.array(
+            [[{0: 1.0, 1: -rho[0], 2: -rho[1]}.get(i - j, 0.0) for j in range(weeks)] for i in range(weeks)]
+        )
+        precision, site = steps.T @ steps / scale**2, np.zeros(weeks)
+        if model.G is not None and model.h is not None:
+            precision, site = precision + model.G.numpy(), model.h.numpy()
+        f = np.linalg.solve(precision, site) + np.linalg.solve(np.linalg.cholesky(precision).T, x[6:])
         r = np.repeat(3.3 * 2 / (1 + np.exp(f)), 7)[: BEFORE + 40]
         m = plain_infections(r, seed, gamma_by_day(6.5, 0.62, 40), POPULATION)
         mu = plain_deaths(m, FATALITY * fatality)[BEFORE:][days.numpy()]
         phi = spread**-2
         total = stats.nbinom(phi, phi / (phi + mu)).logpmf(deaths.numpy()).sum()
-        total += stats.norm([0.8, 0.1], 0.05).logpdf(rho).sum() + np.log(rho * (1 - rho)).sum()
+        slope = (rho_of(x[:2] + 1e-5) - rho_of(x[:2] - 1e-5)) / 2e-5
+        total += stats.norm([0.8, 0.1], 0.05).logpdf(rho).sum() + np.log(slope).sum()
         total += stats.halfnorm(scale=0.5).logpdf(scale) + math.log(scale)
         total += stats.halfnorm(scale=1.0).logpdf(spread) + math.log(spread)
         total += stats.lognorm(1.5, scale=math.exp(3)).logpdf(seed) + math.log(seed)
         total += stats.lognorm(0.1).logpdf(fatality) + math.log(fatality)
-        return float(total + stats.norm(expected, scale).logpdf(f).sum())
+        total += stats.norm(0, scale).logpdf(steps @ f).sum()
+        return float(total - np.linalg.slogdet(precision)[1] / 2)
 
     points = [model.start + 0.1 * torch.randn(len(model.start), dtype=DOUBLE) for _ in range(3)]
     found = [float(model.log_density(point, days, deaths)) for point in points]
