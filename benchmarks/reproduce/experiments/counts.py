@@ -38,8 +38,8 @@ RENEWAL = Experiment(
     "covid",
     "",
     "appendix D.1: AR(2) renewal model by MCMC",
-    {"chains": 4, "warmup": 300, "samples": 300},
-    minutes=15,
+    {"chains": 4, "warmup": 300, "samples": 500},
+    minutes=6,
     quick={"chains": 2, "warmup": 20, "samples": 20},
     against="covid_ovc_natural_M30",
 )
