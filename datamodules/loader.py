@@ -52,6 +52,8 @@ class IndexLoader(ABC, Generic[BatchT]):
 
     items: ClassVar[str] = "items"
     """What the items are, in the plural."""
+    remedy: ClassVar[str] = "use fewer devices, or more items"
+    """What to do where there are too few for all processes."""
 
     def __init__(
         self,
@@ -69,8 +71,7 @@ class IndexLoader(ABC, Generic[BatchT]):
         if num_items < needed and not allow_empty:
             raise ValueError(
                 f"A task of {num_items} {self.items} cannot be shared by {needed} process(es), each of which needs at "
-                "least one: use fewer devices, fewer tasks, or batch_size=None, which gives every process the whole "
-                "task."
+                f"least one: {self.remedy}."
             )
         self.num_items, self.batch_size, self.num_batches = num_items, batch_size, num_batches
         self.seed, self.epoch, self.shuffle = seed, epoch, shuffle
@@ -172,6 +173,9 @@ class TaskLoader(IndexLoader[Batch]):
     """
 
     items: ClassVar[str] = "points"
+    remedy: ClassVar[str] = (
+        "use fewer devices, fewer tasks, or batch_size=None, which gives every process the whole task"
+    )
 
     def __init__(
         self,

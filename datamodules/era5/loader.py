@@ -1,5 +1,6 @@
 """Batches of series: some locations, at all hours of a task."""
 
+import math
 from typing import ClassVar, NamedTuple
 
 import torch
@@ -37,7 +38,7 @@ class SeriesLoader(IndexLoader[SeriesBatch]):
         times: Hours since the start of the stream `[T]`.
         y: Values of all series `[S, T, V]`.
         mask: Which of them are observed `[S, T, V]`.
-        batch_size: How many series a batch has at most; all of them if None.
+        batch_size: How many series a batch has at most; if None, all those of the process, in order.
         seed: Together with the epoch, fixes the order.
         epoch: The epoch the batches are for.
         shuffle: Whether the order is random.
@@ -47,6 +48,7 @@ class SeriesLoader(IndexLoader[SeriesBatch]):
     """
 
     items: ClassVar[str] = "series"
+    remedy: ClassVar[str] = "use fewer devices, or more places"
 
     def __init__(
         self,
@@ -61,8 +63,11 @@ class SeriesLoader(IndexLoader[SeriesBatch]):
         world_size: int = 1,
         allow_empty: bool = False,
     ) -> None:
-        super().__init__(len(y), batch_size, None, seed, epoch, shuffle, rank, world_size, allow_empty)
+        largest_share = max(1, math.ceil(len(y) / world_size))
+        shuffle = shuffle and batch_size is not None
+        super().__init__(len(y), batch_size or largest_share, None, seed, epoch, shuffle, rank, world_size, allow_empty)
         self.times, self.y, self.mask = times, y, mask
+        self._as_they_are = batch_size is None and world_size == 1
 
     def shuffled(self, items: Tensor, rng: torch.Generator) -> Tensor:
         """Items in a random order, dealt out evenly.
@@ -87,7 +92,7 @@ class SeriesLoader(IndexLoader[SeriesBatch]):
         Args:
             index: Which series `[B]`.
         """
-        if self.batch_size is None:
+        if self._as_they_are:
             return SeriesBatch(index, self.times, self.y, self.mask)
         return SeriesBatch(index, self.times, self.y[index], self.mask[index])
 

@@ -73,6 +73,19 @@ def test_two_processes_learn_resume_and_predict_as_one(tmp_path: Path) -> None:
     assert_same_predictions(one / RUN, two / "runs" / "files" / "seed_3")
 
 
+def test_two_processes_learn_all_series_at_once_as_one_does(tmp_path: Path) -> None:
+    write_config(tmp_path, model=MODEL, data=DATA | {"points": 5, "num_tasks": 2, "epochs_per_task": 5})
+    run_here(tmp_path, "fit", "-c", "small.yaml")
+    fit = run(tmp_path, "fit", "-c", "small.yaml", "--name", "two", *TWO)
+    assert fit.returncode == 0, fit.stderr
+    one, two = (weights(tmp_path / "runs" / name / "seed_3" / "checkpoints" / "last.ckpt") for name in ("small", "two"))
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        if name == "vae.stream.num_files":  # as many as there are processes
+            continue
+        np.testing.assert_allclose(two[name], value, rtol=1e-4, atol=1e-4, err_msg=name)
+
+
 def as_slurm_starts(process: int, port: str) -> dict[str, str]:
     """What SLURM tells each of two processes on one node, and where they meet."""
     job = {"JOB_ID": "77123", "JOB_NAME": "weather", "NODELIST": "localhost", "NODEID": "0"}

@@ -120,16 +120,18 @@ def rows(loader: SeriesLoader) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("world_size", [1, 2, 4])
-@pytest.mark.parametrize("batch_size", [1, 2, 100])
-def test_processes_share_series(sample_folder: Path, batch_size: int, world_size: int) -> None:
+@pytest.mark.parametrize("batch_size", [1, 2, 100, None])
+def test_processes_share_series(sample_folder: Path, batch_size: int | None, world_size: int) -> None:
     stream = made(batch_size=batch_size)
     _, y, mask = stream.task_data(2)
     loaders = [stream.train_loader(2, 7, rank, world_size) for rank in range(world_size)]
     assert len({len(list(loader)) for loader in loaders}) == 1
     given = torch.cat([series for loader in loaders for series in rows(loader)])
     assert given.sort().values.tolist() == list(range(9))
-    for loader in loaders:
+    for rank, loader in enumerate(loaders):
+        assert batch_size is not None or len(loader) == 1
         for batch in loader:
+            assert set((batch.series % world_size).tolist()) == {rank}  # each its own, of which it knows the past
             assert torch.equal(batch.y, y[batch.series])
             assert torch.equal(batch.mask, mask[batch.series])
     tested = torch.cat([s for rank in range(world_size) for s in rows(stream.test_loader(2, rank, world_size))])
