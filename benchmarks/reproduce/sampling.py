@@ -16,6 +16,8 @@ from benchmarks.reproduce.renewal import Quantities, Renewal, counts
 
 #: At most 2⁷ - 1 gradients a sample.
 DEEPEST = 7
+#: Which share of its proposals a chain is to accept: with more, steps are shorter, and few of them diverge.
+ACCEPTED = 0.95
 #: How often to look for the mode, each time in the coordinates of what data say near the one before.
 ROUNDS = 3
 
@@ -61,7 +63,8 @@ def sample(days: Tensor, deaths: Tensor, num_days: int, chains: int, warmup: int
     drawn, divergences = [], 0
     for chain in range(chains):
         pyro.set_rng_seed(1000 * seed + chain)
-        kernel = NUTS(potential_fn=coordinates, adapt_mass_matrix=False, max_tree_depth=DEEPEST)
+        how = {"adapt_mass_matrix": False, "target_accept_prob": ACCEPTED, "max_tree_depth": DEEPEST}
+        kernel = NUTS(potential_fn=coordinates, **how)
         # As far apart as draws from the posterior, as judged at its mode.
         begin = {"w": torch.randn(len(coordinates.mode), dtype=torch.float64)}
         mcmc = MCMC(kernel, samples, warmup, initial_params=begin, disable_progbar=True)
