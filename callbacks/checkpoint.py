@@ -11,7 +11,9 @@ from typing import Any
 import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
+from lightning.pytorch.plugins.io import AsyncCheckpointIO
 
+from callbacks.folder import LeavesFiles
 from gpvae.atomic import settle
 from gpvae.modules import ContinualModule
 
@@ -21,15 +23,15 @@ NEEDED_TO_GO_ON: dict[str, type] = {"loops": dict, "callbacks": dict, "optimizer
 ADVICE = "Give another one, such as that of an earlier task in the same folder."
 
 
-class TaskCheckpoint(Checkpoint):
+class TaskCheckpoint(LeavesFiles, Checkpoint):
     """Saves after every task, and now and then within one.
 
-    `checkpoints/task_03.ckpt` in the log directory is the state after task 3 and its evaluation;
+    `checkpoints/task_03.ckpt` in the folder of the run is the state after task 3 and its evaluation;
     `checkpoints/last.ckpt` the latest of all, from which `--ckpt_path last` goes on. A file appears under its name
     only once it is complete.
 
     Args:
-        every_n_steps: Steps between checkpoints within an epoch; none if not given.
+        every_n_steps: Steps of the optimiser between checkpoints within an epoch; none if not given.
         keep_tasks: Keep a checkpoint of every task, not only the last.
     """
 
@@ -39,6 +41,10 @@ class TaskCheckpoint(Checkpoint):
             raise ValueError(f"every_n_steps is at least 1, or null for none; got {every_n_steps}")
         self.every_n_steps, self.keep_tasks = every_n_steps, keep_tasks
 
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Refuse what would have a file renamed before it is written."""
+        check_written_at_once(trainer)
+
     def on_train_batch_end(
         self,
         trainer: Trainer,
@@ -47,42 +53,42 @@ class TaskCheckpoint(Checkpoint):
         batch: Any,  # noqa: ANN401
         batch_idx: int,
     ) -> None:
-        """Save within an epoch."""
-        if self.every_n_steps is None or trainer.is_last_batch or (batch_idx + 1) % self.every_n_steps:
+        """Save within an epoch, and never between batches whose gradients are still to be added up: these are lost."""
+        if self.every_n_steps is None or trainer.is_last_batch:
             return  # after the last batch comes the evaluation, and then the end of the epoch
-        if trainer.fast_dev_run:  # type: ignore[attr-defined]
-            return
-        self._save(trainer, "last.ckpt")
+        steps, gathering = divmod(batch_idx + 1, trainer.accumulate_grad_batches)
+        if not gathering and steps % self.every_n_steps == 0:
+            self._save(trainer, "last.ckpt")
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Save after an epoch, under the name of its task where that is learnt."""
         assert isinstance(pl_module, ContinualModule)
-        if trainer.fast_dev_run:  # type: ignore[attr-defined]
-            return  # leaves nothing behind
-        if self.keep_tasks and pl_module.learned == pl_module.begun:
-            name = f"task_{int(pl_module.learned):02d}.ckpt"
-            folder = self._save(trainer, name)
-            if trainer.is_global_zero:
-                with _written(folder / "last.ckpt") as part:
-                    shutil.copyfile(folder / name, part)
-        else:
+        if not (self.keep_tasks and pl_module.learned == pl_module.begun):
             self._save(trainer, "last.ckpt")
+            return
+        saved = self._save(trainer, f"task_{int(pl_module.learned):02d}.ckpt")
+        if saved is not None and trainer.is_global_zero:
+            with _written(saved.with_name("last.ckpt")) as part:
+                shutil.copyfile(saved, part)
 
-    def _save(self, trainer: Trainer, name: str) -> Path:
-        folder = checkpoint_folder(trainer)  # every process must ask
+    def _save(self, trainer: Trainer, name: str) -> Path | None:
+        """Save under a name, on all processes; where that is, if anywhere."""
+        folder = self.results_folder(trainer)
+        if folder is None:
+            return None
         for logger in trainer.loggers:  # what was logged before a checkpoint is not logged again after it
             logger.save()
-        part = folder / f"{name}.part"
-        with _written(folder / name) if trainer.is_global_zero else nullcontext(part) as part:
+        path = folder / "checkpoints" / name
+        with _written(path) if trainer.is_global_zero else nullcontext(_part_of(path)) as part:
             trainer.save_checkpoint(part, weights_only=False)  # with optimiser and loops
         trainer.strategy.barrier()
-        return folder
+        return path
 
 
 @contextmanager
 def _written(path: Path) -> Iterator[Path]:
     """Where to write a checkpoint, which gets its name once it is complete; if it cannot be, nothing is left of it."""
-    part = path.with_name(f"{path.name}.part")
+    part = _part_of(path)
     try:
         yield part
         settle(part, path)
@@ -92,6 +98,19 @@ def _written(path: Path) -> Iterator[Path]:
             f"the checkpoint {path} cannot be written ({error}): make room, or let this user write "
             "there; `--ckpt_path last` goes on from the one before"
         ) from error
+
+
+def check_written_at_once(trainer: Trainer) -> None:
+    """Raise if checkpoints are not written when they are saved.
+
+    Args:
+        trainer: The trainer.
+    """
+    if isinstance(trainer.strategy.checkpoint_io, AsyncCheckpointIO):
+        raise ValueError(
+            "AsyncCheckpointIO writes checkpoints later, so that nobody knows when one is complete: leave it out of "
+            "trainer.plugins"
+        )
 
 
 def read_checkpoint(path: Path, to_go_on: bool = False) -> dict[str, Any]:
@@ -145,10 +164,10 @@ def _check_sums(path: Path) -> None:
             raise zipfile.BadZipFile(damaged)
 
 
+def _part_of(path: Path) -> Path:
+    """What a checkpoint is called until it is complete."""
+    return path.with_name(f"{path.name}.part")
+
+
 def _part(checkpoint: Any, key: str) -> Any:  # noqa: ANN401
     return checkpoint.get(key) if isinstance(checkpoint, dict) else None
-
-
-def checkpoint_folder(trainer: Trainer) -> Path:
-    """Where the checkpoints of a run are."""
-    return Path(trainer.log_dir or trainer.default_root_dir) / "checkpoints"

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,20 +10,21 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 
+from callbacks.folder import LeavesFiles
 from gpvae.metrics.printing import console, end_table, fits, task_table
 from gpvae.metrics.task_table import COLUMNS, FILE_NAME, TaskTable
 
 _KEY = re.compile(r"(?P<metric>\w+)(?::(?P<variable>.+))?/(?:task_(?P<task>\d+)|seen)")
 
 
-class TaskReport(Callback):
+class TaskReport(LeavesFiles, Callback):
     """Writes `task_metrics.csv`, logs forgetting and backward transfer, and prints a table at the end.
 
     After each validation of a fit it reads `nlpd/task_01`, ..., `nlpd/seen` (and other metrics alike) from what the
     module logged, as the scores after `learned` tasks, a buffer of the module. Validations in the middle of a task
     (a module tells them by its buffer `begun`) are no scores after a task, and are not kept.
 
-    `task_metrics.csv`, in the log directory, has the columns after_task, task, metric, value. Rows of a metric such
+    `task_metrics.csv`, in the folder of the run, has the columns after_task, task, metric, value. Rows of a metric such
     as `nlpd_seen` are over the points of all tasks seen; their task repeats after_task. Where the module has scores of
     each variable, in `scores_by_variable`, they are rows of metrics such as `nlpd:t2m` and `nlpd_seen:t2m`.
 
@@ -66,11 +66,11 @@ class TaskReport(Callback):
         if after_task == 0 or int(begun) != after_task:
             return
         self._take_in({**trainer.callback_metrics, **getattr(pl_module, "scores_by_variable", {})}, after_task)
-        log_dir = trainer.log_dir  # every process must ask
+        folder = self.results_folder(trainer)  # every process must ask
         if not trainer.is_global_zero:
             return
-        if log_dir is not None:
-            self.table.write(Path(log_dir) / FILE_NAME)
+        if folder is not None:
+            self.table.write(folder / FILE_NAME)
         changes: dict[str, float] = {}
         for metric in self.metrics:
             forgetting = self.table.forgetting(metric)
@@ -94,7 +94,7 @@ class TaskReport(Callback):
 
     def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Print what came of it."""
-        log_dir = trainer.log_dir  # every process must ask
+        folder = self.results_folder(trainer)  # every process must ask
         if not (self.print_table and trainer.is_global_zero and self.metrics):
             return
         screen = console()
@@ -106,10 +106,8 @@ class TaskReport(Callback):
             screen.print(f"{self.table.num_tasks} tasks, too many for a table here: see {FILE_NAME}")
         ends = {metric: (self.table.seen(metric)[-1], self.table.forgetting(metric)) for metric in self.metrics}
         screen.print("After the last task", end_table(ends), sep="\n")
-        if log_dir is not None:
-            screen.print(
-                f"Logs, scores and checkpoints are in {log_dir}", soft_wrap=True, highlight=False, markup=False
-            )
+        if folder is not None:
+            screen.print(f"Logs, scores and checkpoints are in {folder}", soft_wrap=True, highlight=False, markup=False)
 
     def state_dict(self) -> dict[str, Any]:
         """The scores so far, as plain lists."""

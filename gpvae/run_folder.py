@@ -36,15 +36,6 @@ def name_of(files: Iterable[object], words: Sequence[str]) -> str:
     return "_".join(re.sub(r"[^\w.+-]+", "-", part).strip("-") for part in parts)
 
 
-def begun(folder: Path) -> bool:
-    """Whether a run has begun in a folder: its config is written before its first step.
-
-    Args:
-        folder: The folder of the run.
-    """
-    return (folder / "config.yaml").is_file()
-
-
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
     """Have the folder of a run to oneself; it is free again when this process ends, however it ends.

@@ -21,15 +21,18 @@ from callbacks import (
     TaskProgress,
     TaskReport,
 )
-from callbacks.checkpoint import load_state, read_checkpoint
+from callbacks.checkpoint import check_written_at_once, load_state, read_checkpoint
 from callbacks.continual import check_same_data
+from callbacks.folder import LeavesFiles
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
 from gpvae import origin, run_folder, shipped_configs
 from gpvae.class_paths import allowed_by, only_from
+from gpvae.cluster import with_plugins
 from gpvae.config_size import limit_configs
 from gpvae.modules import ContinualModule
 from gpvae.parser import HelpfulParser
+from gpvae.saved_config import SavedConfig
 from gpvae.spoken_errors import in_words
 
 DESCRIPTION = (
@@ -58,7 +61,7 @@ class StreamCLI(LightningCLI):
                 parser_kwargs={"description": DESCRIPTION, "allow_abbrev": False},
                 seed_everything_default=1,
                 auto_configure_optimizers=False,
-                save_config_kwargs={"overwrite": True},
+                save_config_callback=SavedConfig,
                 trainer_defaults={
                     "default_root_dir": "runs",
                     "enable_model_summary": False,  # a table of three parameters
@@ -100,7 +103,7 @@ class StreamCLI(LightningCLI):
         """Leave the config as it is given: a checkpoint of another config is an error, not a change of config."""
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
-        """A trainer that goes through all tasks, evaluates after each of them, and logs to the folder of the run."""
+        """A trainer that goes through all tasks, evaluates after each of them, and leaves results where the run is."""
         chosen = self._get(self.config_init, "trainer")
         open_to_choice = ("max_epochs", "log_every_n_steps")
         options = self.datamodule.trainer_options
@@ -111,8 +114,13 @@ class StreamCLI(LightningCLI):
             kwargs["logger"] = self.subcommand == "fit" and TensorBoardLogger(
                 folder.parent.parent, folder.parent.name, folder.name, default_hp_metric=False
             )
+        kwargs["plugins"] = with_plugins(chosen["plugins"])
         self.trainer_defaults["callbacks"] = [ContinualLearning(), *([TaskProgress()] if _wants_bar(chosen) else [])]
         trainer = super().instantiate_trainer(**kwargs)
+        check_written_at_once(trainer)
+        for callback in trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(callback, LeavesFiles):
+                callback.folder = folder
         if self.subcommand == "predict":
             writer = NetCDFPredictions if isinstance(self.datamodule, SeriesStream) else PredictionTable
             trainer.callbacks.append(writer(str(folder)))  # type: ignore[attr-defined]
@@ -126,12 +134,12 @@ class StreamCLI(LightningCLI):
         self.datamodule.setup("fit")
         for task in range(self.datamodule.num_learnt):
             self.model.check_task(*self.datamodule.task_data(task))
+        if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
+            return  # leaves nothing behind
         folder = self._run_folder()
-        # Only a folder of our own: that of another logger may hold more than one run.
-        if self.trainer.logger is not None and self.trainer.log_dir == str(folder):
-            self._claims.enter_context(run_folder.claimed(folder))
-            if self._get(self.config, "ckpt_path") is None:
-                run_folder.clear(folder)
+        self._claims.enter_context(run_folder.claimed(folder))
+        if self._get(self.config, "ckpt_path") is None:
+            run_folder.clear(folder)
 
     def _run_subcommand(self, subcommand: str) -> None:
         with ExitStack() as self._claims:
@@ -146,6 +154,7 @@ class StreamCLI(LightningCLI):
             parser.dump_header = [*(parser.dump_header or []), origin.program()]
         config = self.config[self.subcommand]
         config["name"] = config["name"] or run_folder.name_of(config["config"] or [], self._words)
+        self.save_config_kwargs["folder"] = self._run_folder()
 
     def _run_folder(self) -> Path:
         config = self.config[self.subcommand]
@@ -154,8 +163,8 @@ class StreamCLI(LightningCLI):
     def _resolve_checkpoint(self, folder: Path) -> None:
         """`last` is the latest checkpoint of this config and seed; only `fit` can do without any.
 
-        So it can where a run was killed before its first one: that begins again, in its own folder, which all processes
-        find as it was.
+        Where there is none yet, `last` begins with the first task, so that one command starts a run and goes on with
+        it however often it was interrupted, before its first checkpoint too.
         """
         config = self.config_init[self.subcommand]
         config["weights_only"] = True  # for whatever Lightning may load by itself, too
@@ -163,8 +172,8 @@ class StreamCLI(LightningCLI):
         if given is None:
             return
         path = folder / "checkpoints" / "last.ckpt" if given == "last" else Path(given)
-        if self.subcommand == "fit" and given == "last" and run_folder.begun(folder) and not path.is_file():
-            rank_zero_info(f"The run in {folder} was interrupted before its first checkpoint: it begins again.")
+        if self.subcommand == "fit" and given == "last" and not path.is_file():
+            rank_zero_info(f"There is no checkpoint in {path.parent} yet: the run begins with its first task.")
             config["ckpt_path"] = None
             return
         if not path.is_file():

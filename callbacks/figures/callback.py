@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -19,6 +18,7 @@ from callbacks.figures.plane import are_labels
 from callbacks.figures.reconstructions import reconstructions_figure
 from callbacks.figures.reports import Report, ReportByVariable
 from callbacks.figures.skill import skill_figure
+from callbacks.folder import LeavesFiles
 from datamodules.era5 import SeriesStream
 from datamodules.tasks import Task
 from gpvae.vae import GPVAE
@@ -27,8 +27,8 @@ from gpvae.vae import GPVAE
 COARSER = 5
 
 
-class TaskFigures(Callback):
-    """Draw what the model knows after each task, for TensorBoard and as PNG files in `<log_dir>/figures`.
+class TaskFigures(LeavesFiles, Callback):
+    """Draw what the model knows after each task, for TensorBoard and as PNG files in `figures/` of the run.
 
     The stream where there is one input, the decision boundary where there are two and the targets are labels 0 and 1,
     reconstructions where there are many series; the forgetting matrix of every metric of the report and, at the end,
@@ -93,7 +93,7 @@ class TaskFigures(Callback):
         if not self.enabled or learned <= self.drawn or not due or in_between:
             return
         self.drawn = learned
-        log_dir = trainer.log_dir  # all processes have to ask for it
+        folder = self.results_folder(trainer)  # every process must ask
         if not trainer.is_global_zero:
             return
         with _undisturbed(module):
@@ -102,8 +102,8 @@ class TaskFigures(Callback):
                 for logger in trainer.loggers:
                     if isinstance(logger, TensorBoardLogger):
                         logger.experiment.add_image(tag, pixels, global_step=learned, dataformats="HWC")
-                if log_dir is not None:
-                    save_png(pixels, Path(log_dir) / "figures" / f"{name}.png")
+                if folder is not None:
+                    save_png(pixels, folder / "figures" / f"{name}.png")
 
     def _figures(
         self, trainer: Trainer, module: LightningModule, tasks: list[Task], learned: int

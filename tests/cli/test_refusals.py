@@ -41,11 +41,15 @@ REFUSED = {
     "learning rate": ([*FIT, "--model.lr", "0"], "lr is above zero, got 0.0"),
     "power": ([*FIT, "--model.power", "2"], "power lies between 0"),
     "checkpoints": ([*FIT, "--checkpoint.every_n_steps", "0"], "every_n_steps is at least 1"),
+    "later checkpoints": (
+        [*FIT, "--trainer.plugins", "AsyncCheckpointIO"],
+        "AsyncCheckpointIO writes checkpoints later",
+    ),
     "figures": ([*FIT, "--figures.dpi", "0"], "dpi is at least 1"),
     "no config": (["fit", "-c", "none.yaml"], "File does not exist"),
     "no data": (["fit", "--model", "StreamingGP"], "required: fit.data"),
     "no checkpoint": ([*FIT, "--ckpt_path", "none.ckpt"], "there is no checkpoint none.ckpt"),
-    "no last one": ([*FIT, "--name", "new", "--ckpt_path", "last"], "there is no checkpoint runs/new/seed_3"),
+    "no last one": (["predict", "-c", "small.yaml", "--name", "new"], "there is no checkpoint runs/new/seed_3"),
     "damaged": ([*FIT, "--ckpt_path", "damaged.ckpt"], "damaged.ckpt cannot be read as a checkpoint"),
     "text": ([*FIT, "--ckpt_path", "text.ckpt"], "text.ckpt cannot be read as a checkpoint"),
     "another model": (

@@ -9,6 +9,7 @@ import torch
 
 from tests.cli.cases import SERIES
 from tests.cli.program import assert_same, run_here, write_config
+from tests.cli.savers import Stopped
 
 RUN = Path("runs/small/seed_3")
 FIT = ["fit", "-c", "small.yaml"]
@@ -55,14 +56,18 @@ def test_from_every_step(case: str, tmp_path: Path) -> None:
         assert_same(last, end, checkpoint.name)
 
 
-def test_from_before_the_first_checkpoint(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", ["nothing", "an empty folder", "a config"])
+def test_from_before_the_first_checkpoint(left: str, tmp_path: Path) -> None:
+    """One command starts a run and goes on with it: what there is of a run while it waits for data, or in its steps."""
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     for folder in (whole, killed):
         folder.mkdir()
         write_config(folder)
     run_here(whole, *FIT)
-    (killed / RUN).mkdir(parents=True)
-    shutil.copy(whole / RUN / "config.yaml", killed / RUN)  # what there is of a run in its first steps
+    if left != "nothing":
+        (killed / RUN).mkdir(parents=True)
+    if left == "a config":
+        shutil.copy(whole / RUN / "config.yaml", killed / RUN)
     run_here(killed, *FIT, "--ckpt_path", "last")
     (table, last), (again, end) = results(whole), results(killed)
     assert again == table
@@ -83,3 +88,44 @@ def test_from_a_users_checkpoint_at_the_last_batch_of_a_task(tmp_path: Path) -> 
         again, end = results(resume(tmp_path, checkpoint))
         assert again == table, checkpoint.name
         assert_same(last, end, checkpoint.name)
+
+
+def test_gradients_that_are_still_added_up_are_not_lost(tmp_path: Path) -> None:
+    """A checkpoint between the batches of one step would forget the gradients of the first ones."""
+    write_config(tmp_path, **CASES["free form"] | {"data": {"steps_per_epoch": 7, "batch_size": 5}})
+    words = ["--trainer.accumulate_grad_batches", "3", "--checkpoint.every_n_steps", "1"]
+    run_here(tmp_path, *FIT, *words)
+    table, last = results(tmp_path)
+    stopped = tmp_path / "stopped"
+    stopped.mkdir()
+    shutil.copy(tmp_path / "small.yaml", stopped)
+    stop = [
+        "--allow",
+        "tests",
+        "--trainer.callbacks",
+        "tests.cli.savers.StopAfter",
+        "--trainer.callbacks.batches",
+        "12",
+    ]
+    with pytest.raises(Stopped):
+        run_here(stopped, *FIT, *words, *stop)
+    run_here(stopped, *FIT, *words, "--ckpt_path", "last")
+    again, end = results(stopped)
+    assert again == table
+    assert_same(last, end)
+
+
+@pytest.mark.parametrize(
+    "logger", [["CSVLogger", "--trainer.logger.save_dir", "logs"], ["false"]], ids=["another", "none"]
+)
+def test_results_are_in_one_place_whatever_the_logger(logger: list[str], tmp_path: Path) -> None:
+    write_config(tmp_path)
+    words = ["--trainer.logger", *logger]
+    run_here(tmp_path, *FIT, *words)
+    table, last = results(tmp_path)
+    assert (tmp_path / RUN / "config.yaml").is_file()
+    (tmp_path / RUN / "checkpoints" / "task_02.ckpt").replace(tmp_path / RUN / "checkpoints" / "last.ckpt")
+    run_here(tmp_path, *FIT, *words, "--ckpt_path", "last")
+    again, end = results(tmp_path)
+    assert again == table
+    assert_same(last, end)
