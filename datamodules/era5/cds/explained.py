@@ -43,8 +43,8 @@ def plainly(call: Callable[[], T], account: Account) -> T:
 def _explained(error: Exception, account: Account) -> OSError:
     if isinstance(error, requests.HTTPError | FileRefused) and error.response is not None:
         of_job = isinstance(error, FileRefused) or "/jobs/" in str(error.response.url)
-        return _refusal(error.response, account.host, account.without_key(_said(error.response)), of_job)
-    reason = account.without_key(_line(str(error) or repr(error)))
+        return _refusal(error.response, account.host, _said(error.response, account), of_job)
+    reason = _line(str(error) or repr(error), account)
     if isinstance(error, ProcessingFailedError):  # somebody has deleted it
         return JobLost(f"The job gave nothing ({reason}).")
     if isinstance(error, requests.JSONDecodeError) or not isinstance(error, OSError):
@@ -83,7 +83,7 @@ def _refusal(response: requests.Response, host: str, said: str, of_job: bool) ->
 
 def _unreachable(error: requests.RequestException, account: Account) -> Passing:
     cause = error.args[0] if error.args else error
-    reason = account.without_key(_line(str(getattr(cause, "reason", cause)))).rstrip(".")
+    reason = _line(str(getattr(cause, "reason", cause)), account).rstrip(".")
     what = "does not answer" if isinstance(error, requests.Timeout) else "cannot be reached, or breaks off"
     return Passing(f"The Climate Data Store at {account.host} {what} ({reason}): check the network.")
 
@@ -99,16 +99,17 @@ def not_written(error: OSError) -> OSError:
     return OSError(f"A download cannot be written: {error}. Set GPVAE_DATA_DIR to a folder you can write to.")
 
 
-def _said(response: requests.Response) -> str:
+def _said(response: requests.Response, account: Account) -> str:
     """What the store says of itself, in one line."""
     try:
         answer = response.json()
         parts = [str(answer[key]) for key in ("title", "traceback", "detail") if answer.get(key)]
     except (ValueError, AttributeError, requests.RequestException):  # no JSON, none of an object, or not all of it
         parts = []
-    return _line(f"{response.status_code} {': '.join(parts) or response.reason or ''}")
+    return _line(f"{response.status_code} {': '.join(parts) or response.reason or ''}", account)
 
 
-def _line(text: str) -> str:
-    words = " ".join(text.split())
+def _line(text: str, account: Account) -> str:
+    """What others wrote, in one line that is not too long, without the key."""
+    words = " ".join(account.without_key(text).split())  # before the cut, which may leave a part of it
     return words if len(words) <= LONGEST else f"{words[:LONGEST]}…"

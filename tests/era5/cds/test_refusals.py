@@ -4,13 +4,16 @@ import errno
 import logging
 import shutil
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 import xarray as xr
 
-from datamodules.era5.cds.account import find_account
+from datamodules.era5.cds.account import Account, find_account
+from datamodules.era5.cds.explained import LONGEST, plainly
 from datamodules.era5.cds.patience import Deadline
 from datamodules.era5.cds.refusals import DownloadFailed
 from datamodules.era5.cds.session import BoundedSession
@@ -189,3 +192,39 @@ def test_nothing_tells_the_key_even_with_all_there_is_to_log(
     check_no_key(told(error.value), "".join(traceback.format_exception(error.value)), caplog.text, *capfd.readouterr())
     assert error.value.__cause__ is error.value.__context__ is None
     check_no_key_in_files(tmp_path)
+
+
+def answered(status: int, said: str) -> requests.HTTPError:
+    response = requests.Response()
+    response.status_code, response.url, response.reason = status, "http://127.0.0.1/", said
+    return requests.HTTPError("refused", response=response)
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        lambda said: answered(400, said),
+        lambda said: answered(500, said),
+        requests.ConnectionError,
+        requests.Timeout,
+        ValueError,
+    ],
+    ids=["400", "500", "unreachable", "timeout", "strange"],
+)
+def test_nothing_tells_part_of_the_key_where_words_of_the_store_are_cut(failing: Callable[[str], Exception]) -> None:
+    for before in range(LONGEST - 2 * len(KEY), LONGEST + 1):
+        error = failing(f"{'x' * before} PRIVATE-TOKEN:{KEY} and so on and on")
+
+        def fail(error: Exception = error) -> None:
+            raise error
+
+        with pytest.raises(DownloadFailed) as caught:
+            plainly(fail, Account("http://127.0.0.1", KEY, True))
+        assert KEY[:3] not in told(caught.value)
+
+
+def test_no_answer_tells_part_of_the_key(store: Store) -> None:
+    store.faults = [Fault("post", faults.refuse(400, "invalid request", "x" * (LONGEST - 30)))]
+    with pytest.raises(DownloadFailed, match=r"does not take the request .400 invalid request: x+") as error:
+        stream().prepare_data()
+    assert KEY[:3] not in told(error.value)
