@@ -20,6 +20,7 @@ from datamodules.era5.folders import writable_folder
 from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
 from datamodules.era5.split import TaskHours
 from datamodules.era5.variables import check_observed
+from gpvae.atomic import replacing
 from gpvae.locks import alone
 from gpvae.rows import Files, Memory, Place, fill
 
@@ -122,10 +123,13 @@ def prepare_on_disk(
             size = 5 * len(fields.latitude) * len(fields.hours) * len(fields.variables) / 1e9
             rank_zero_info(f"Writing the values of all tasks to {folder}, {size:.3g} GB; later runs find them there.")
             unfinished = Path(tempfile.mkdtemp(prefix="making-", dir=parent))
+            place = Files(unfinished)
             try:
-                made = prepare(fields, tasks, first, place=Files(unfinished))
+                made = prepare(fields, tasks, first, place=place)
+                place.settle()  # else a loss of power could leave files of the right size, full of zeros
                 kept = {"mean": made.scaling.mean, "deviation": made.scaling.deviation, "observed": made.observed}
-                torch.save(kept, unfinished / "scaling.pt")
+                with replacing(unfinished / "scaling.pt") as path:
+                    torch.save(kept, path)
                 unfinished.replace(folder)
             finally:
                 shutil.rmtree(unfinished, ignore_errors=True)

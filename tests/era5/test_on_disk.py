@@ -1,6 +1,7 @@
 """Values kept in files: the same stream, made once, whoever else wants it at the same time."""
 
 import multiprocessing
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -69,8 +70,6 @@ def test_nothing_is_left_of_what_could_not_be_written(own_folder: Path, monkeypa
 
 
 def _started_together(barrier: object, folder: str, results: object) -> None:
-    import os
-
     os.environ["GPVAE_DATA_DIR"] = folder
     barrier.wait()  # type: ignore[attr-defined]
     results.put(float(stream().task_data(1).y.double().sum()))  # type: ignore[attr-defined]
@@ -90,6 +89,22 @@ def test_processes_that_start_together_write_once(own_folder: Path) -> None:
         assert process.exitcode == 0
     assert len(sums) == 1
     assert len(list((own_folder / FOLDER).iterdir())) == 1  # no locks, and nothing half made
+
+
+def test_files_are_on_the_disk_before_they_are_found(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream(on_disk=False)  # so that the sample itself is there
+    settled, fsync = set(), os.fsync
+
+    def watched(descriptor: int) -> None:
+        assert not [path for path in (own_folder / FOLDER).glob("*/scaling.pt") if "making-" not in path.parent.name]
+        settled.add(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    monkeypatch.setattr("os.fsync", watched)
+    stream()
+    written = files(own_folder)
+    assert len(written) == 2 * 2 * 3 + 1
+    assert {path.stat().st_ino for path in written} <= settled
 
 
 def test_systems_that_cannot_reserve_room_look_whether_there_is_any(
