@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ from datamodules.era5.fields import Fields, Values
 from datamodules.era5.folders import writable_folder
 from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
 from datamodules.era5.split import TaskHours
+from datamodules.era5.unfinished import becoming, remove_abandoned
 from datamodules.era5.variables import check_observed
 from gpvae.atomic import replacing
 from gpvae.locks import alone
@@ -118,21 +117,19 @@ def prepare_on_disk(
         digest.update(array.tobytes())
     parent = writable_folder(FOLDER)
     folder = parent / digest.hexdigest()[:32]
-    with alone(parent / f"{folder.name}.lock", f"the data of this stream are being written to {folder}"):
+    lock = parent / f"{folder.name}.lock"
+    with alone(lock, f"the data of this stream are being written to {folder}"):
+        remove_abandoned(folder, lock)
         if not folder.exists():
             size = 5 * len(fields.latitude) * len(fields.hours) * len(fields.variables) / 1e9
             rank_zero_info(f"Writing the values of all tasks to {folder}, {size:.3g} GB; later runs find them there.")
-            unfinished = Path(tempfile.mkdtemp(prefix="making-", dir=parent))
-            place = Files(unfinished)
-            try:
+            with becoming(folder) as unfinished:
+                place = Files(unfinished)
                 made = prepare(fields, tasks, first, place=place)
                 place.settle()  # else a loss of power could leave files of the right size, full of zeros
                 kept = {"mean": made.scaling.mean, "deviation": made.scaling.deviation, "observed": made.observed}
                 with replacing(unfinished / "scaling.pt") as path:
                     torch.save(kept, path)
-                unfinished.replace(folder)
-            finally:
-                shutil.rmtree(unfinished, ignore_errors=True)
     return _opened(folder, fields, tasks)
 
 
