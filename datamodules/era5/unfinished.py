@@ -26,7 +26,11 @@ def becoming(folder: Path) -> Iterator[Path]:
     unfinished = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
     try:
         yield unfinished
-        unfinished.replace(folder)
+        try:
+            unfinished.replace(folder)
+        except OSError:
+            if not folder.is_dir():
+                raise  # else, on a disk that knows no locks, another process was faster, and made the same
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 

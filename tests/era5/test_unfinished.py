@@ -6,6 +6,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -134,4 +135,22 @@ def test_nothing_is_removed_that_somebody_is_writing(tmp_path: Path, monkeypatch
     for thread in (one, same):
         thread.join(60)
     assert len(results) == 2
+    assert unfinished(tmp_path) == set()
+
+
+def test_where_others_are_not_kept_out_the_first_to_finish_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream(on_disk=False)  # so that the sample itself is there
+    prepare: Callable[..., object] = prepared.prepare
+
+    def overtaken(*arguments: object, **options: object) -> object:
+        monkeypatch.setattr(prepared, "prepare", prepare)
+        monkeypatch.setattr(prepared, "alone", lambda *_: nullcontext())
+        stream()
+        return prepare(*arguments, **options)
+
+    monkeypatch.setattr(prepared, "prepare", overtaken)
+    monkeypatch.setattr("datamodules.era5.unfinished.hold", lambda path: os.open(path, os.O_RDWR | os.O_CREAT))
+    assert stream().num_series == 6
     assert unfinished(tmp_path) == set()
