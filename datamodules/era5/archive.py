@@ -1,5 +1,6 @@
 """Any number of ERA5 files as one dataset: opened together, and read only where asked."""
 
+import os
 import tempfile
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -54,7 +55,7 @@ class Archive:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
             found = find_files(paths)
-            self.sources = tuple(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in found)
+            self.sources = sources_of(found)
             files = [file for path in found for file in unpack(path, folder)]
             self.parts = [part for name, path in files for part in parts_of(open_lazily(path, name, stack), name)]
             self._stack = stack.pop_all()
@@ -223,6 +224,21 @@ def _run(places: NDArray[np.int64]) -> NDArray[np.int64] | slice:
     """A slice where places follow each other, for that is faster to read."""
     follow = len(places) > 0 and bool((np.diff(places) == 1).all())
     return slice(int(places[0]), int(places[-1]) + 1) if follow else places
+
+
+def sources_of(files: Iterable[Path]) -> tuple[str, ...]:
+    """Names, sizes and dates of files: others, where a file has been replaced.
+
+    Args:
+        files: The files.
+    """
+
+    def source(path: Path) -> str:
+        with path.open("rb") as file:  # unopened, a disk in the network may tell of the one before
+            status = os.fstat(file.fileno())
+        return f"{path} {status.st_size} {status.st_mtime_ns}"
+
+    return tuple(source(path) for path in files)
 
 
 def read_era5(paths: str | Iterable[str], variables: Iterable[str] | None = None) -> xr.Dataset:

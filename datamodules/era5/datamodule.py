@@ -6,7 +6,9 @@ from typing import Any, Literal
 import numpy as np
 from lightning.pytorch.utilities import rank_zero_info
 
+from datamodules.era5.archive import sources_of
 from datamodules.era5.cds import download, downloaded, month_requests
+from datamodules.era5.containers import find_files
 from datamodules.era5.fields import Fields, open_fields
 from datamodules.era5.sample import NOTE, START, sample_files
 from datamodules.era5.series_stream import SeriesStream
@@ -104,6 +106,20 @@ class ERA5(SeriesStream):
         else:
             self._files()
 
+    def setup(self, stage: str | None = None) -> None:
+        """Read the values, make the tasks and scale them, once; of several processes, from the same files in all.
+
+        The program needs the data before its processes know of each other. Process 0 may replace preliminary files that
+        others have read by then; it has done so before any process gets here by a trainer, which has them all wait for
+        `prepare_data`.
+
+        Args:
+            stage: What Lightning is about to do; the data are the same for all of it.
+        """
+        if self._made is not None and self.source == "cds" and self._process()[1] > 1 and self._replaced():
+            self._made = None
+        super().setup(stage)
+
     def open(self) -> AbstractContextManager[Fields]:
         """Look into the files for the chosen variables, hours and cells."""
         if self.source == "sample":
@@ -127,6 +143,9 @@ class ERA5(SeriesStream):
             return downloaded(self._requests(), self.download_hours)
         assert self.paths is not None
         return self.paths
+
+    def _replaced(self) -> bool:
+        return sources_of(find_files(self._files())) != self.fields.sources
 
     def _requests(self) -> list[dict[str, Any]]:
         assert self.start is not None
