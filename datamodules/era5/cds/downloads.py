@@ -18,7 +18,8 @@ from datamodules.era5.cds.records import Record
 from datamodules.era5.cds.refusals import DownloadFailed, JobLost, TooLarge
 from datamodules.era5.cds.requested import Request, halves, title
 from datamodules.era5.cds.store import Store
-from datamodules.era5.cds.turns import Turns
+from datamodules.era5.cds.turns import Turns, somebody_downloads
+from datamodules.files import data_dir
 from gpvae.atomic import settle
 
 IN_FLIGHT = 3  # months that wait in the queue together
@@ -46,22 +47,33 @@ def download(wanted: Sequence[Request], hours: float, refetch_preliminary: bool 
 def downloaded(wanted: Sequence[Request], hours: float) -> list[str]:
     """The names of all files, in order; processes other than the first wait for it to download them.
 
+    They have to wait here: the program needs the data before its processes can wait for each other.
+
     Args:
         wanted: What `month_requests` gives.
         hours: When to give up.
 
     Raises:
         FileNotFoundError: They are not here, and this is the first process.
-        DownloadFailed: They have not come.
+        DownloadFailed: They have not come, or the first process no longer downloads them.
     """
-    deadline = Deadline(hours)
+    deadline, last_seen = Deadline(hours), time.monotonic()
     while True:
+        busy = somebody_downloads(wanted)  # before the look at files, which may be complete right after it
         files = [record.file for request in wanted for record in _least(request)]
         names = [str(file) for file in files if file is not None]
         if len(names) == len(files):
             return names
         if rank_zero_only.rank == 0:  # type: ignore[attr-defined]  # set from outside
             raise FileNotFoundError("The files of ERA5 are not downloaded yet: call prepare_data() first.")
+        if busy:
+            last_seen = time.monotonic()
+        elif time.monotonic() - last_seen > patience.APART:
+            raise DownloadFailed(
+                f"Process 0 did not complete the download: {len(files) - len(names)} of {len(files)} files of ERA5 are "
+                f"not in {data_dir()}, and nobody has been downloading them for {patience.APART / 60:g} minutes. See "
+                "what process 0 says; if it has them, set GPVAE_DATA_DIR to a folder that all machines see."
+            )
         deadline.sleep(patience.POLL)
 
 

@@ -14,6 +14,7 @@ SUBMISSIONS = 3  # of every request, if its jobs fail or their files are of no u
 PAUSE = 15.0  # seconds before the second try; twice as long before each further one
 POLL = 1.0  # seconds until the state of a job is asked for again, half as long again every time
 LONGEST_POLL = 60.0
+APART = 600.0  # seconds by which the processes of a run may start one after the other
 TELL_EVERY = 300.0  # seconds without news, after which the state is told again
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """Runs that want the same file take turns: one downloads it, the others wait, and find it there."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from datamodules.era5.cds import patience
 from datamodules.era5.cds.patience import Deadline
 from datamodules.era5.cds.records import FOLDER
 from datamodules.era5.cds.requested import Request, file_name, title
-from datamodules.era5.folders import writable_folder
+from datamodules.era5.folders import kept, writable_folder
 from gpvae.locks import hold, let_go
 
 
@@ -34,7 +34,7 @@ class Turns:
         """
         name = file_name(request)
         if name not in self._ours:
-            path = writable_folder(FOLDER) / f"{name}.lock"
+            path = writable_folder(FOLDER) / _lock_name(request)
             held = hold(path)
             if held is None:
                 return False
@@ -66,3 +66,18 @@ class Turns:
 
     def _give_up(self, name: str) -> None:
         let_go(*self._ours.pop(name))
+
+
+def somebody_downloads(requests: Sequence[Request]) -> bool:
+    """Whether it is the turn of some run for any of the requests, as far as its file tells.
+
+    Whether that is held is not asked: on some disks, only the machine that holds it would know.
+
+    Args:
+        requests: The requests.
+    """
+    return any(kept(f"{FOLDER}/{_lock_name(request)}") is not None for request in requests)
+
+
+def _lock_name(request: Request) -> str:
+    return f"{file_name(request)}.lock"

@@ -1,5 +1,7 @@
 """The processes of one run: the first downloads, the others wait for it, and all learn from the same files."""
 
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,11 +12,14 @@ import xarray as xr
 from lightning.pytorch.utilities import rank_zero_only
 
 from datamodules.era5 import ERA5, cds
+from datamodules.era5.cds import patience
+from datamodules.era5.cds.refusals import DownloadFailed
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 from tests.cli.program import run, run_here, script, write_config
+from tests.era5.cds import faults
 from tests.era5.cds.answers import Weather
 from tests.era5.cds.runs import OPTIONS, REQUESTS, stream
-from tests.era5.cds.server import Store
+from tests.era5.cds.server import Fault, Store
 
 pytestmark = pytest.mark.usefixtures("hurried")
 
@@ -85,6 +90,56 @@ def test_files_that_stay_are_read_once(store: Store, tmp_path: Path, monkeypatch
     data.setup()
     read = data.fields
     assert met(data, 1).fields is read
+
+
+GIVEN_UP = (
+    "Process 0 did not complete the download: 2 of 2 files of ERA5 are not in .*data, and nobody has been downloading "
+    "them for 0.01 minutes. See what process 0 says; .* GPVAE_DATA_DIR to a folder that all machines see"
+)
+
+
+def test_nobody_waits_for_a_first_process_that_has_failed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "APART", 0.6)
+    store.faults = [Fault("post", faults.refuse(403, "required licences not accepted"))]
+    with pytest.raises(DownloadFailed, match="licence"):
+        stream().prepare_data()
+    as_process(1, monkeypatch)
+    began, data = time.monotonic(), stream()
+    data.prepare_data()
+    with pytest.raises(DownloadFailed, match=GIVEN_UP):
+        data.setup()
+    assert 0.6 < time.monotonic() - began < 20
+
+
+def test_others_wait_while_the_first_process_waits(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "APART", 0.3)
+    as_process(1, monkeypatch)
+    store.behaviour.states = [["running"]] * 2  # until it has taken longer than processes may start apart
+    first = threading.Thread(target=cds.download.__wrapped__, args=(REQUESTS, 1.0))
+    first.start()
+    while len(store.posts) < 2 and first.is_alive():
+        time.sleep(0.01)
+    found: list[str] = []
+    second = threading.Thread(target=lambda: found.extend(cds.downloaded(REQUESTS, 1.0)))
+    second.start()
+    time.sleep(1.0)
+    assert second.is_alive()
+    store.repair()
+    for thread in (first, second):
+        thread.join(60)
+    assert len(found) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_two_processes_end_with_the_first(store: Store, tmp_path: Path) -> None:
+    write_config(tmp_path, model=MODEL, data=DATA)
+    store.faults = [Fault("post", faults.refuse(403, "required licences not accepted"))]
+    began = time.monotonic()
+    two = run(tmp_path, "fit", "-c", "small.yaml", *TWO, program=[script("torchrun"), *TORCHRUN, script()])
+    assert two.returncode != 0
+    assert two.stderr.count("error: The licence of ERA5 is not accepted yet") == 1
+    assert time.monotonic() - began < patience.APART / 2
 
 
 @pytest.mark.slow
