@@ -79,10 +79,18 @@ def _charts(group: Group, name: str, styles: Styles, which: str) -> Markup:
         if drawn := charts.over_tasks(group.entries, styles, metric):
             figures.append(_figure(to_svg(drawn, f"{name}-seen{n}", f"Line chart: {title}"), title))
     for n, metric in enumerate(group.metrics[:1]):
-        title = f"{NAMES.get(metric, metric)} of single tasks{which}: just learnt (hollow) and at the end (filled)"
+        tasks = _tasks(group.entries)
+        title = f"{NAMES.get(metric, metric)} of {tasks}{which}: just learnt (hollow) and at the end (filled)"
         if drawn := charts.learnt_and_at_the_end(group.entries, styles, metric):
             figures.append(_figure(to_svg(drawn, f"{name}-tasks{n}", f"Chart: {title}"), title))
     return element("div", *figures, class_="charts")
+
+
+def _tasks(entries: Sequence[Entry]) -> str:
+    """Which tasks are shown one by one, where not all are."""
+    end = max(entry.experiment.num_tasks for entry in entries)
+    *shown, last = charts.some_tasks(end)
+    return "single tasks" if len(shown) == end - 1 else f"tasks {', '.join(map(str, shown))} and {last} of {end}"
 
 
 def _opened(title: str, content: Markup) -> Markup:

@@ -9,6 +9,7 @@ import pytest
 from callbacks.figures.reports import BOUNDS, LEAST_SPANS
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 from gpvae.report.charts import learnt_and_at_the_end, over_tasks
+from gpvae.report.command import write_report
 from gpvae.report.entries import Entry
 from gpvae.report.groups import arrange
 from gpvae.report.heat_maps import SHADES, heat_maps
@@ -77,6 +78,15 @@ def test_only_what_would_crowd_the_rest_is_cut_off(tmp_path: Path, metric: str, 
     low, high = figure.axes[0].get_ylim()
     assert low < min(scores)
     assert (high < max(scores)) == cut
+
+
+@pytest.mark.parametrize(
+    ("num_tasks", "said"), [(5, "NLPD of single tasks:"), (10, "NLPD of tasks 1, 2, 4 and 8 of 10:")]
+)
+def test_the_page_says_which_tasks_it_shows_one_by_one(tmp_path: Path, num_tasks: int, said: str) -> None:
+    write_run(tmp_path / "runs" / "toy" / "seed_0", 0, config(data_num_tasks=num_tasks), num_tasks=num_tasks)
+    write_report([tmp_path / "runs"], tmp_path / "page.html")
+    assert f"{said} just learnt (hollow)" in Page((tmp_path / "page.html").read_text()).text
 
 
 @pytest.mark.parametrize("metric", LEAST_SPANS)
