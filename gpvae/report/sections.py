@@ -49,14 +49,16 @@ def group_section(group: Group, name: str, data: str, styles: Styles, times: Map
 def _scores(group: Group, alike: Group, configs: Mapping[str, str]) -> Markup:
     """The table and, where methods have different seeds, what that means and a table on those they share."""
     if not seeds.differ(group):
-        return tables.score_table(group, configs)
-    own = tables.score_table(group, configs, "After the last task: mean over the seeds that each method has")
+        over = ": mean over seeds" if seeds.several(group) else f", on {_single(group)}"
+        return tables.score_table(group, configs, f"After the last task{over}")
+    over = ": mean over the seeds that each method has" if seeds.several(group) else f", on {_single(group)}"
+    own = tables.score_table(group, configs, f"After the last task{over}")
     shared = seeds.common(group)
     said = "Not all methods were run with the same seeds, so not all of these means compare. "
     if not shared:
         return joined(own, element("p", said + "No seed is common to all of them; charts are over what each has."))
     said += f"All have {seeds.written(shared)}: the next table and the charts are on {_them(shared)} alone."
-    over = f"All methods on {seeds.written(shared)}, after the last task: mean"
+    over = f"All methods on {seeds.written(shared)}, after the last task{': mean' if seeds.several(alike) else ''}"
     return joined(own, element("p", said), tables.score_table(alike, configs, over))
 
 
@@ -112,7 +114,14 @@ def _forgetting(group: Group, which: str) -> Markup:
     if not parts:
         return Markup()
     said = "one scale for all methods: bright is bad. A column that brightens downwards is forgotten."
-    return joined(element("p", f"Mean over seeds{which}, {said}", class_="soft"), *parts)
+    seen = f"Mean over seeds{which}" if seeds.several(group) else f"On {_single(group)}"
+    return joined(element("p", f"{seen}, {said}", class_="soft"), *parts)
+
+
+def _single(group: Group) -> str:
+    """The seed of all methods that are compared, where each of them has one."""
+    shared = seeds.common(group)
+    return seeds.written(shared) if shared else "the seed that each method has"
 
 
 def _predictions(group: Group, shared: frozenset[str]) -> Markup:

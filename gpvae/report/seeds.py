@@ -54,6 +54,15 @@ def most_shared(group: Group) -> frozenset[str]:
     return max(counts, key=lambda seeds: (counts[seeds], len(seeds), sorted(seeds)))
 
 
+def several(group: Group) -> bool:
+    """Whether any method has more than one seed, so that its numbers are means and have intervals.
+
+    Args:
+        group: Methods to compare.
+    """
+    return any(len(seeds_of(entry)) > 1 for entry in group.entries)
+
+
 def on(group: Group, seeds: frozenset[str]) -> Group:
     """The same group on some of its seeds; what has none of them, such as a reference, stays as it is.
 

@@ -15,7 +15,7 @@ from gpvae.report.entries import Entry, Group
 from gpvae.report.html import Markup, element, joined
 from gpvae.report.labels import options_of
 from gpvae.report.naming import differing_keys, written
-from gpvae.report.seeds import differ, listed, most_shared, numbers, seeds_of
+from gpvae.report.seeds import differ, listed, most_shared, numbers, seeds_of, several
 from gpvae.report.seeds import written as written_seeds
 from gpvae.summary_tables import FORGETTING, Interval
 
@@ -24,7 +24,7 @@ NO_M = "no M, for reference"
 Cell = Interval | None
 
 
-def score_table(group: Group, configs: Mapping[str, str], over: str = "After the last task: mean over seeds") -> Markup:
+def score_table(group: Group, configs: Mapping[str, str], over: str) -> Markup:
     """Scores over all tasks at the end of the stream and forgetting, a row for each method.
 
     Where methods have different seeds, the best is sought among the most that have the same.
@@ -32,7 +32,7 @@ def score_table(group: Group, configs: Mapping[str, str], over: str = "After the
     Args:
         group: Methods to compare.
         configs: Where on the page the config of an experiment is, by its folder.
-        over: What the numbers are means of.
+        over: What the numbers are, and of which seeds.
     """
     seeds = most_shared(group)
     rivals = [entry for entry in group.contenders if seeds_of(entry) == seeds]
@@ -70,9 +70,14 @@ def score_table(group: Group, configs: Mapping[str, str], over: str = "After the
         for number, (entry, row) in enumerate(zip(group.entries, cells, strict=True))
     ]
     head = element("thead", element("tr", *heads, *top), element("tr", *below))
-    best_of = f", of the methods with {written_seeds(seeds)}" if differ(group) else ""
-    caption = f"{over} ± half the width of its 95 % interval (Student’s t). Bold: best mean{best_of}."
-    return boxed(caption, head, element("tbody", *rows))
+    interval = " ± half the width of its 95 % interval (Student’s t)" if several(group) else ""
+    bold = f" Bold: {_best_of(group, seeds)}." if any(best) else ""
+    return boxed(f"{over}{interval}.{bold}", head, element("tbody", *rows))
+
+
+def _best_of(group: Group, seeds: frozenset[str]) -> str:
+    best = "best mean" if several(group) else "best"
+    return f"{best}, of the methods with {written_seeds(seeds)}" if differ(group) else best
 
 
 def _method(entry: Entry, configs: Mapping[str, str]) -> Markup:

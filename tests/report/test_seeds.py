@@ -48,7 +48,9 @@ def test_each_method_over_all_its_seeds_and_all_on_the_common_ones(tmp_path: Pat
     assert [row[3] for row in alike.rows[2:]] == [str(second[name]) for name in UNEVEN]
     assert "Not all methods were run with the same seeds" in page.text
     assert "NLPD over all tasks seen, on seed 2 (lower is better)" in page.text
-    assert "Mean over seeds, on seed 2, one scale" in page.text
+    assert "On seed 2, one scale" in page.text
+    assert own.caption.startswith("After the last task: mean over the seeds that each method has ± half the width")
+    assert alike.caption == "All methods on seed 2, after the last task. Bold: best."
     assert "The same over all seeds that each method has" in page.text
 
 
@@ -60,6 +62,28 @@ def test_bold_compares_only_the_same_seeds(tmp_path: Path) -> None:
     assert [any(row) for row in own.bold[2:]][::3] == [False, False]
     for column in range(3, 7):
         assert sum(row[column] for row in own.bold[2:]) == sum(row[column] for row in alike.bold[2:]) == 1
+
+
+def test_bold_is_not_explained_where_nothing_is(tmp_path: Path) -> None:
+    page = page_of(made(tmp_path / "runs", {"OVC": (1, 2), "OVFF": (1,)}))
+    (own,), (alike,) = page.tables_called("After the last task"), page.tables_called("All methods on seed 1")
+    assert not any(any(row) for row in own.bold)
+    assert "Bold" not in own.caption
+    assert any(any(row) for row in alike.bold)
+
+
+def test_one_seed_has_no_mean_and_no_interval(tmp_path: Path) -> None:
+    page = page_of(made(tmp_path / "runs", {"OVC": (4,), "OVFF": (4,)}))
+    (table,) = page.tables_called("After the last task")
+    assert table.caption == "After the last task, on seed 4. Bold: best."
+    assert "On seed 4, one scale" in page.text
+
+
+def test_means_on_several_common_seeds(tmp_path: Path) -> None:
+    page = page_of(made(tmp_path / "runs", {"OVC": (1, 2), "OVFF": (1, 2, 3)}))
+    (alike,) = page.tables_called("All methods on seeds 1, 2")
+    assert alike.caption.startswith("All methods on seeds 1, 2, after the last task: mean ± half the width")
+    assert "Mean over seeds, on seeds 1, 2, one scale" in page.text
 
 
 def test_pictures_are_of_a_common_seed(tmp_path: Path) -> None:
@@ -80,6 +104,9 @@ def test_no_seed_in_common(tmp_path: Path) -> None:
     assert len(page.tables_called("All methods")) == 0
     (own,) = page.tables_called("After the last task")
     assert not any(any(row) for row in own.bold)
+    single = page_of(made(tmp_path / "single" / "runs", {"OVC": (1,), "OVFF": (2,)}))
+    (own,) = single.tables_called("After the last task")
+    assert own.caption == "After the last task, on the seed that each method has."
 
 
 @pytest.mark.parametrize(("names", "text"), [(["seed_3"], "seed 3"), (["seed_10", "seed_9"], "seeds 9, 10")])
