@@ -1,6 +1,5 @@
 """Leads a module through a stream of tasks within one `trainer.fit`."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -9,8 +8,9 @@ from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 from torch.optim import Optimizer
 
+from callbacks.same_data import KEY, check_same_data
 from datamodules import TaskStream
-from gpvae.modules import ContinualModule, check_same_configuration
+from gpvae.modules import ContinualModule
 
 
 class ContinualLearning(Callback):
@@ -33,6 +33,10 @@ class ContinualLearning(Callback):
                 "a stream needs Trainer(reload_dataloaders_every_n_epochs=1), because the data depend on the epoch; "
                 f"got {every}"
             )
+
+    def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
+        """Keep what the data are."""
+        checkpoint[KEY] = _parties(trainer)[1].identity()
 
     def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
         """Refuse to go on with other data, and make sure that the task of the checkpoint is evaluated."""
@@ -118,18 +122,6 @@ class ContinualLearning(Callback):
                 optimizer.state.clear()
         else:
             module.attach_task(*data)
-
-
-def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> None:
-    """Raise unless a checkpoint is of the same stream; how many tasks are learnt, and when predicted, may differ.
-
-    Args:
-        checkpoint: The checkpoint.
-        stream: The stream now.
-    """
-    saved = checkpoint.get("datamodule_hyper_parameters", {})
-    free = dict.fromkeys(("stop_after", "predict_every"))
-    check_same_configuration({**saved, **free}, {**stream.hparams, **free})
 
 
 def _resume_with_evaluation(loops: dict[str, Any], stream: TaskStream) -> None:

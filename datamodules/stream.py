@@ -83,6 +83,10 @@ class TaskStream(LightningDataModule, ABC):
         for name in self.files:
             fetch(name)
 
+    def identity(self) -> dict[str, Any]:
+        """What the data are beyond the options, by name, as tensors or text; nothing where files are known by hash."""
+        return {}
+
     @property
     def num_learnt(self) -> int:
         """How many tasks are learnt in all."""

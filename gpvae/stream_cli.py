@@ -22,8 +22,8 @@ from callbacks import (
     TaskReport,
 )
 from callbacks.checkpoint import check_written_at_once, load_state, read_checkpoint
-from callbacks.continual import check_same_data
 from callbacks.folder import LeavesFiles
+from callbacks.same_data import check_same_data
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
 from gpvae import origin, run_folder, shipped_configs

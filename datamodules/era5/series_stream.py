@@ -113,6 +113,22 @@ class SeriesStream(TaskStream):
             f"{made.observed:.1%} of the values observed."
         )
 
+    def identity(self) -> dict[str, Any]:
+        """Places, variables and first hour that were found in files, and the scale of the first task; once all is read.
+
+        Later hours may yet come, or be revised.
+        """
+        if self._made is None:
+            return {}
+        fields, made = self._made
+        mean, deviation = made.scaling.mean.mean(0), made.scaling.deviation
+        return {
+            "places": torch.from_numpy(np.stack([fields.latitude, fields.longitude])),
+            "first hours": str(np.datetime_as_string(fields.origin, unit="m")),
+            "variables": ", ".join(variable.short_name for variable in fields.variables),
+            "values of the first task": torch.stack([mean / deviation, deviation.log()]),
+        }
+
     @property
     def num_hours(self) -> int:
         """How long the stream is, missing hours included."""

@@ -1,6 +1,6 @@
 """`gpvae predict` on ERA5: a file in physical units that any program for weather can open."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from callbacks.netcdf import summarised, write_file
 from datamodules.era5 import ERA5, Coordinates
 from datamodules.era5.britain import LATITUDES, LONGITUDES
 from tests.cli.program import refused, run_here, write_config
+from tests.era5.written import weather, write_new
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what the program says of small tasks is checked elsewhere
 
@@ -254,3 +255,30 @@ def test_batches_are_small(trained: Trained) -> None:
 def test_steps_that_cannot_be(wrong: float) -> None:
     with pytest.raises(ValueError, match=r"predict_every is .*: it must be hours, such as 0.5"):
         ERA5(predict_every=wrong)
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        (lambda data: data.assign(t2m=5 * data["t2m"]), "values of the first task differ"),
+        (lambda data: data.assign_coords(latitude=data["latitude"] - 30), "places differ"),
+        (lambda data: data.isel(longitude=slice(2)), "places and values of the first task differ"),
+        (lambda data: data.rename(sp="msl"), "variables and values of the first task differ"),
+    ],
+    ids=["values", "other places", "fewer places", "variables"],
+)
+@pytest.mark.parametrize("command", ["fit", "predict"])
+def test_a_checkpoint_is_of_the_files_it_was_made_with(
+    command: str, changed: Callable[[xr.Dataset], xr.Dataset], what: str, tmp_path: Path
+) -> None:
+    """A file under the same name with other contents would give the sites of one place to another."""
+    data = weather()
+    options = {"source": "files", "paths": ["a.nc"], "points": None, "hours_per_task": 20, "epochs_per_task": 1}
+    write_config(tmp_path, model=MODEL, data={"class_path": "ERA5", "num_tasks": 3, **options})
+    write_new(data, tmp_path / "a.nc")
+    run_here(tmp_path, "fit", "-c", "small.yaml", "--data.stop_after", "1")
+    write_new(changed(data), tmp_path / "a.nc")
+    said = refused(tmp_path, command, "-c", "small.yaml", "--ckpt_path", "last")
+    assert f"not those that the checkpoint was made with: {what}" in said
+    write_new(data.assign(t2m=data["t2m"] + (data["time"] > data["time"][40])), tmp_path / "a.nc")  # the last task's
+    run_here(tmp_path, command, "-c", "small.yaml", "--ckpt_path", "last")
