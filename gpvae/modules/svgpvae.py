@@ -241,7 +241,9 @@ class SVGPVAE(ContinualModule):
         return loss
 
     def _finite(self) -> bool:
-        return all(bool(torch.isfinite(p).all()) for p in self._optimised())
+        """Whether all that is trained is finite, and lengthscales, which are logarithms, neither zero nor infinite."""
+        scales = [self.vae.kernel.lengthscale, self.vae.kernel.lengthscale.reciprocal()]
+        return all(bool(torch.isfinite(value).all()) for value in (*self._optimised(), *scales))
 
     def _diverged(self, what: str, step: int) -> FloatingPointError:
         assert self._data is not None

@@ -135,6 +135,17 @@ def test_networks_that_are_not_finite_stop_with_what_to_do(part: str, consolidat
     assert torch.equal(module.vae.stream.G, before)
 
 
+@pytest.mark.parametrize("logarithm", [-1e4, 1e4])
+def test_a_lengthscale_that_a_step_threw_out_of_bounds_stops_with_what_to_do(logarithm: float) -> None:
+    """It is zero or infinite, while its logarithm, which is learnt, is neither."""
+    module, data = small(), task(0)
+    module.begin_task(*data)
+    with torch.no_grad():
+        module.vae.kernel.raw_lengthscale.fill_(logarithm)
+    with pytest.raises(FloatingPointError, match="a parameter became NaN or infinite in task 1"):
+        module.end_task()
+
+
 @pytest.mark.parametrize("name", ["lr", "latent_dim", "hidden_dim", "num_samples", "longest", "replay_strength"])
 @pytest.mark.parametrize("value", [-1, float("nan"), float("inf")])
 def test_options_that_make_no_sense(name: str, value: float) -> None:
