@@ -78,7 +78,7 @@ class OnlineGP(nn.Module):
 
     @torch.no_grad()
     def bound(self) -> Tensor:
-        """The bound on the log evidence of all data so far, `[*L]`."""
+        """The bound on the log evidence of all data so far, `[*L]`, if kernel and noise have stayed as they are."""
         if not self.stream.started:
             return self.stream.c.expand(self.kernel.batch_shape)
         return self.stream.present(self.kernel)[1].log_evidence()
@@ -129,7 +129,7 @@ class OnlineGP(nn.Module):
             y: Targets `[*L, N]`.
             steps: Steps of Adam, where there is something to train; 1,000 if not given.
             lr: Learning rate of Adam, 0.01 if not given.
-            train_hyperparameters: Train kernel and likelihood too; what the past says stays exact.
+            train_hyperparameters: Train kernel and likelihood too; what the past says of u stays, as its kernel had it.
             batch_size: Minibatch size for likelihoods other than Gaussian; all points if not given.
             progress: Show a progress bar.
         """

@@ -10,6 +10,7 @@ from datamodules.era5.britain import LATITUDES, LONGITUDES
 from datamodules.era5.folders import kept, writable_folder
 from datamodules.era5.variables import KNOWN, StepType
 from datamodules.era5.weather import make_weather
+from gpvae.atomic import settle
 
 START = np.datetime64("2020-01-01T00", "h")
 VERSION = 2  # of what is written: a new one is made afresh, not taken from an old cache
@@ -29,7 +30,9 @@ def sample_files(num_hours: int) -> list[str]:
         target = writable_folder(folder)
         with tempfile.TemporaryDirectory(prefix="making-", dir=target) as part:  # so that nobody ever reads half of it
             write_sample(Path(part), num_hours)
-            files = [(Path(part) / name).replace(target / name) for name in names]
+            for name in names:
+                settle(Path(part) / name, target / name)
+            files = [target / name for name in names]
     return [str(file) for file in files]
 
 
