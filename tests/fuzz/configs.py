@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 import torch
+from lightning.pytorch.cli import LightningCLI
 
 from gpvae.cli import main
 from gpvae.stream_cli import StreamCLI
@@ -35,7 +36,7 @@ def build(path: str) -> Outcome:
         contextlib.chdir(folder),
         contextlib.redirect_stderr(said),
         contextlib.redirect_stdout(io.StringIO()),
-        mock.patch.object(StreamCLI, "_run_subcommand", _stop),
+        mock.patch.object(LightningCLI, "_run_subcommand", _stop),
     ):
         os.environ["GPVAE_DATA_DIR"] = str(Path(path).parent / "data")
         try:

@@ -14,6 +14,6 @@ from tests.fuzz.trials import Record, try_inputs
 def test_damaged_checkpoints(tmp_path: Path, record_property: Record) -> None:
     write_config(tmp_path)
     run_here(tmp_path, "fit", "-c", "small.yaml", "--report.print_table", "false", "--trainer.logger", "false")
-    path = (tmp_path / "runs" / "checkpoints" / "last.ckpt").rename(tmp_path / "damaged.ckpt")
+    path = (tmp_path / "runs" / "small" / "seed_3" / "checkpoints" / "last.ckpt").rename(tmp_path / "damaged.ckpt")
     (tmp_path / WHOLE).write_bytes(path.read_bytes())
     try_inputs("checkpoints", go_on, damaged(path.read_bytes()), 60, lambda: path, record_property, whole=path)
