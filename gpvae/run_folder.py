@@ -36,6 +36,19 @@ def name_of(files: Iterable[object], words: Sequence[str]) -> str:
     return "_".join(re.sub(r"[^\w.+-]+", "-", part).strip("-") for part in parts)
 
 
+def check_name(name: str) -> None:
+    """Raise if results under a name would be elsewhere than below the folder of all runs, or could not be.
+
+    Args:
+        name: The name of a run.
+    """
+    if not name.isprintable() or Path(name).is_absolute() or ".." in Path(name).parts:
+        raise ValueError(
+            f"the name of a run is {name!r}; give one that is a folder below others, such as solar_first. What they "
+            "are below is --trainer.default_root_dir"
+        )
+
+
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
     """Have the folder of a run to oneself; it is free again when this process ends, however it ends.

@@ -154,6 +154,7 @@ class StreamCLI(LightningCLI):
             parser.dump_header = [*(parser.dump_header or []), origin.program()]
         config = self.config[self.subcommand]
         config["name"] = config["name"] or run_folder.name_of(config["config"] or [], self._words)
+        run_folder.check_name(config["name"])
         self.save_config_kwargs["folder"] = self._run_folder()
 
     def _run_folder(self) -> Path:

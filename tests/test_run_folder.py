@@ -27,6 +27,13 @@ def test_a_name_never_leaves_the_folder() -> None:
     assert "/" not in run_folder.name_of(["a.yaml"], ["--data.paths", "../../etc/*.nc"])
 
 
+@pytest.mark.parametrize("name", ["a\0b", "../up", "x/../../up", "/tmp/elsewhere", "two\nlines"])
+def test_nor_does_one_that_is_given(name: str) -> None:
+    with pytest.raises(ValueError, match="give one that is a folder below others"):
+        run_folder.check_name(name)
+    run_folder.check_name("solar/first try")
+
+
 def test_results_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "toy" / "seed_1"
     for content in ("first", "second"):

@@ -41,6 +41,7 @@ REFUSED = {
     "learning rate": ([*FIT, "--model.lr", "0"], "lr is above zero, got 0.0"),
     "power": ([*FIT, "--model.power", "2"], "power lies between 0"),
     "checkpoints": ([*FIT, "--checkpoint.every_n_steps", "0"], "every_n_steps is at least 1"),
+    "name": ([*FIT, "--name", "../up"], "the name of a run is '../up'; give one that is a folder below others"),
     "later checkpoints": (
         [*FIT, "--trainer.plugins", "AsyncCheckpointIO"],
         "AsyncCheckpointIO writes checkpoints later",
