@@ -25,7 +25,6 @@ from benchmarks.report import console, parser, save, table
 from gpvae.metrics.task_table import TaskTable
 
 RUN = Path("runs/weather/seed_1")
-BEGUN = RUN / "config.yaml"
 LAST = RUN / "checkpoints" / "last.ckpt"
 SCORES = RUN / "task_metrics.csv"
 CONFIG: dict[str, Any] = {
@@ -66,9 +65,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         whole = prepared(Path(name) / "whole")
         begun = time.monotonic()
-        started = start(whole)
-        to_begin = wait_for(whole / BEGUN, started) - begun
-        finish(started)
+        finish(start(whole))
         seconds = time.monotonic() - begun
         expected = outcome(whole)
         counts = {"killed": 0, "before a checkpoint": 0, "unreadable checkpoints": 0, "same end": 0}
@@ -78,16 +75,15 @@ def main() -> None:
                 if counts["killed"] > number:
                     break
                 folder = prepared(Path(name) / f"{number}_{attempt}")
-                trial(folder, rng.uniform(0, seconds - to_begin), expected, off, counts)
+                trial(folder, rng.uniform(0, seconds), expected, off, counts)
     title = f"{kills} kills of a run of {seconds:.0f} seconds, {args.processes} processes"
     table(title, list(counts), [list(counts.values())])
     save("kills", {"kills": kills, "seconds": seconds, "processes": args.processes, **counts}, args.output)
 
 
 def trial(folder: Path, seconds: float, expected: dict[str, torch.Tensor], off: float, counts: dict[str, int]) -> None:
-    """Kill a run so many seconds after its beginning, resume it, and count what came of it, if it was still running."""
+    """Kill a run so many seconds after its start, resume it, and count what came of it, if it was still running."""
     process = start(folder)
-    wait_for(folder / BEGUN, process)
     time.sleep(seconds)
     if process.poll() is not None:
         return finish(process)
@@ -127,15 +123,6 @@ def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-
-
-def wait_for(path: Path, process: subprocess.Popen[bytes]) -> float:
-    """When a file is there."""
-    while not path.exists():
-        if process.poll() is not None:
-            finish(process)
-        time.sleep(0.005)
-    return time.monotonic()
 
 
 def finish(process: subprocess.Popen[bytes]) -> None:
