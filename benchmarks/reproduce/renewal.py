@@ -110,12 +110,16 @@ class Renewal:
         normal if the site says what data say: whatever s and ρ are, a sampler then finds a ball. In f itself it finds
         a funnel where data say little, and in its steps a narrow ridge where they say much.
         """
+        return self._cut(x)[0]
+
+    def _cut(self, x: Tensor) -> tuple["Quantities", Tensor]:
+        """The quantities at a point, and the factor L of the precision that f is looked for by."""
         quantile, scale, seed, fatality, spread, w = x.split([2, 1, 1, 1, 1, self.num_weeks])
         positive = [part[0].clamp(-FAR, FAR).exp() for part in (scale, seed, fatality, spread)]
         rho = truncated(quantile)
         mean, L = self.posterior(rho, positive[0])
         effects = mean + torch.linalg.solve_triangular(L.mT, w[:, None], upper=True)[:, 0]
-        return Quantities(rho, *positive, effects)
+        return Quantities(rho, *positive, effects), L
 
     def around(self, at: "Quantities", days: Tensor, deaths: Tensor) -> "Renewal":
         """The same model, in coordinates for what some data say near some values: the site of Gauss and Newton.
@@ -156,13 +160,12 @@ class Renewal:
             days: Days that were observed, from 0 `[N]`.
             deaths: Deaths on them `[N]`.
         """
-        at = self.cut(x)
+        at, L = self._cut(x)
         prior = -0.5 * x[:2].square().sum()
         prior = prior - 0.5 * (at.scale / 0.5).square() + x[2] - 0.5 * ((x[3] - 3.0) / 1.5).square()
         prior = prior - 0.5 * (x[4] / 0.1).square() - 0.5 * at.spread.square() + x[5]
         steps = steps_from(at.rho, self.num_weeks) @ at.effects / at.scale
-        volume = self.posterior(at.rho, at.scale)[1].diagonal().log().sum()
-        prior = prior - 0.5 * steps.square().sum() - self.num_weeks * at.scale.log() - volume
+        prior = prior - 0.5 * steps.square().sum() - self.num_weeks * at.scale.log() - L.diagonal().log().sum()
         return prior + counts(self.expected_deaths(at)[days], at.spread).log_prob(deaths).sum()
 
 

@@ -39,7 +39,7 @@ RENEWAL = Experiment(
     "",
     "appendix D.1: AR(2) renewal model by MCMC",
     {"chains": 4, "warmup": 300, "samples": 500},
-    minutes=6,
+    minutes=15,
     quick={"chains": 2, "warmup": 20, "samples": 20},
     against="covid_ovc_natural_M30",
 )
