@@ -17,8 +17,8 @@ from pathlib import Path
 
 from benchmarks.report import console, parser, save
 from gpvae.metrics.task_table import FILE_NAME
-from gpvae.summary import summarise
-from gpvae.summary_tables import FORGETTING, Interval
+from gpvae.results.experiments import FORGETTING, Interval
+from gpvae.results.summary import summarise
 
 CONFIGS = {"sample": "era5_ohsvgp.yaml", "finse": "era5_finse.yaml"}
 #: Options of each variant: the family of inducing variables, and in the last one precision for all series.

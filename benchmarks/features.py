@@ -11,8 +11,8 @@ from gpytorch.kernels import RBFKernel
 from rich.progress import track
 
 from benchmarks.report import console, parser, save, table
+from gpvae.inducing.spectral import Sampling, draw_frequencies, features, frequencies
 from gpvae.kernels import covariance
-from gpvae.spectral import Sampling, draw_frequencies, features, frequencies
 
 METHODS: tuple[Sampling, ...] = ("plain", "orthogonal", "qmc")
 DIMENSIONS = (1, 4, 19)

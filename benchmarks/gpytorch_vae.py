@@ -21,8 +21,8 @@ from gpytorch.variational import CholeskyVariationalDistribution, VariationalStr
 from torch import Tensor, nn
 from torch.distributions import Normal
 
-from gpvae.backbones import Clock, Decoder, Encoder
-from gpvae.catalogue import latent_kernel
+from gpvae.methods import latent_kernel
+from gpvae.vae.networks import Clock, Decoder, Encoder
 
 #: Lengthscales to start from, in hours, as in this package.
 SHORTEST, LONGEST = 3.0, 100.0

@@ -25,8 +25,8 @@ from benchmarks import targets
 from benchmarks.gpytorch_ovc import SparseOVC
 from benchmarks.report import console, parser, save, table
 from benchmarks.streams import Fitted, exact_nlpd, expected_warnings, fit, nlpd, stream
-from datamodules.series import audio, solar
-from datamodules.tasks import Task, first_dimension, l2_norm, split_tasks
+from datamodules.solar_audio import audio, solar
+from datamodules.splits import Task, first_dimension, l2_norm, split_tasks
 from datamodules.uci import powerplant, skillcraft
 from gpvae.inducing import CosS, LegS, LegSPath, LegSRecurrence, PivotedPoints
 

@@ -22,7 +22,7 @@ from benchmarks.processes import in_a_process
 from benchmarks.report import console, parser, save, table
 from benchmarks.vae_steps import stepper
 from gpvae.modules import SVGPVAE
-from gpvae.replay import Replay
+from gpvae.vae.replay import Replay
 
 WAYS = {"each its own": {}, "one precision": {"shared_precision": True}, "files": {"sites_folder": "sites"}}
 HOURS, VARIABLES, LATENT_DIM, BATCH = 149, 17, 20, 8

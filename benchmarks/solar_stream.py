@@ -18,8 +18,8 @@ from benchmarks.contenders import OURS, REFIT, WARM, Make, contenders
 from benchmarks.report import console, parser, save, table
 from benchmarks.streams import Fitted, expected_warnings, fit, test_points
 from benchmarks.timing import ratio, side_by_side
-from datamodules.series import solar
-from datamodules.tasks import Task, split_tasks
+from datamodules.solar_audio import solar
+from datamodules.splits import Task, split_tasks
 from gpvae.inducing import LegS
 
 NUM_TEST = 102

@@ -12,13 +12,13 @@ from gpytorch.utils.warnings import GPInputWarning, NumericalWarning
 from torch import Tensor
 from torch.distributions import Normal
 
-from datamodules.tasks import Task
+from datamodules.splits import Task
+from gpvae.diagnostics import MisfitWarning, ResolutionWarning
 from gpvae.hyperparameters import HyperparameterWarning
 from gpvae.inducing import InducingVariables
 from gpvae.kernels import covariance
-from gpvae.linalg import JitterWarning, solve_lower
 from gpvae.online_gp import OnlineGP
-from gpvae.suitability import MisfitWarning, ResolutionWarning
+from gpvae.utils.linalg import JitterWarning, solve_lower
 
 Fitted = tuple[Kernel, GaussianLikelihood]
 

@@ -26,8 +26,8 @@ from benchmarks.processes import in_a_process
 from benchmarks.report import console, parser, save, table
 from benchmarks.timing import Timing, ratio
 from benchmarks.vae_steps import stepper
+from gpvae.diagnostics import ResolutionWarning
 from gpvae.modules import SVGPVAE
-from gpvae.suitability import ResolutionWarning
 
 METHODS = ("CosS", "OVC")
 SERIES, VARIABLES, HOURS = 3, 3, 3

@@ -3,8 +3,8 @@
 from callbacks.checkpoint import TaskCheckpoint
 from callbacks.continual import ContinualLearning
 from callbacks.figures import TaskFigures
-from callbacks.netcdf import NetCDFPredictions
-from callbacks.predictions import PredictionTable
+from callbacks.predictions.csv import PredictionTable
+from callbacks.predictions.netcdf import NetCDFPredictions
 from callbacks.progress import TaskProgress
 from callbacks.report import TaskReport
 

@@ -13,9 +13,9 @@ from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.plugins.io import AsyncCheckpointIO
 
-from callbacks.folder import LeavesFiles
-from gpvae.atomic import settle
+from callbacks.results_folder import LeavesFiles
 from gpvae.modules import ContinualModule
+from gpvae.utils.atomic import settle
 
 #: Parts of every checkpoint of a run, and those that training goes on from.
 NEEDED: dict[str, type] = {"state_dict": dict, "hyper_parameters": dict, "datamodule_hyper_parameters": dict}

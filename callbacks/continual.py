@@ -8,7 +8,7 @@ from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 from torch.optim import Optimizer
 
-from callbacks.same_data import KEY, check_same_data
+from callbacks.data_identity import KEY, check_same_data
 from datamodules import TaskStream
 from gpvae.modules import ContinualModule
 

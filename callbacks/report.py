@@ -10,9 +10,9 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 
-from callbacks.folder import LeavesFiles
-from gpvae.metrics.printing import console, end_table, fits, task_table
+from callbacks.results_folder import LeavesFiles
 from gpvae.metrics.task_table import COLUMNS, FILE_NAME, TaskTable
+from gpvae.results.terminal import console, end_table, fits, task_table
 
 _KEY = re.compile(r"(?P<metric>\w+)(?::(?P<variable>.+))?/(?:task_(?P<task>\d+)|seen)")
 

@@ -3,10 +3,10 @@
 from datamodules.covid import Covid
 from datamodules.era5 import ERA5
 from datamodules.loader import Batch, TaskLoader
-from datamodules.measured import MeasuredStream
 from datamodules.moons import TwoMoons
-from datamodules.points import PointStream
-from datamodules.series import Audio, Solar
+from datamodules.point_stream import PointStream
+from datamodules.scaled_stream import MeasuredStream
+from datamodules.solar_audio import Audio, Solar
 from datamodules.stream import TaskStream
 from datamodules.toy import Toy
 from datamodules.uci import Powerplant, Skillcraft

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from datamodules.files import fetch
-from datamodules.measured import MeasuredStream
+from datamodules.public_files import fetch
+from datamodules.scaled_stream import MeasuredStream
 
 
 class Covid(MeasuredStream):

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from datamodules.points import PointStream
+from datamodules.point_stream import PointStream
 
 DATA_SEED = 0
 

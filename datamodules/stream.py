@@ -8,7 +8,7 @@ from lightning.pytorch import LightningDataModule
 from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 
-from datamodules.files import fetch
+from datamodules.public_files import fetch
 
 
 class TaskStream(LightningDataModule, ABC):

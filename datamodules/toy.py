@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from datamodules.points import PointStream
-from gpvae.checks import choice
+from datamodules.point_stream import PointStream
+from gpvae.utils.checks import choice
 
 DATA_SEED = 0
 END = 3.0  # time runs from 0 to here

@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from datamodules.files import fetch
-from datamodules.measured import MeasuredStream
+from datamodules.public_files import fetch
+from datamodules.scaled_stream import MeasuredStream
 from datamodules.scaling import rescale, standardise
-from datamodules.tasks import first_dimension, l2_norm
-from gpvae.checks import choice
+from datamodules.splits import first_dimension, l2_norm
+from gpvae.utils.checks import choice
 
 INTERVAL = (-1.0, 1.0)
 TaskOrder = Literal["first_dimension", "l2_norm"]

@@ -20,8 +20,8 @@ from lightning import Trainer, seed_everything
 
 from callbacks import ContinualLearning, TaskReport
 from datamodules import ERA5
-from gpvae.draws import Draws
 from gpvae.modules import SVGPVAE
+from gpvae.vae.keyed_noise import Draws
 
 mpl.use("Agg")
 torch.set_num_threads(1)

@@ -3,10 +3,10 @@
 from importlib.metadata import PackageNotFoundError, version
 
 from gpvae import inducing
+from gpvae.diagnostics import MisfitWarning, ResolutionWarning
 from gpvae.hyperparameters import HyperparameterWarning
-from gpvae.linalg import JitterWarning
 from gpvae.online_gp import OnlineGP
-from gpvae.suitability import MisfitWarning, ResolutionWarning
+from gpvae.utils.linalg import JitterWarning
 
 __all__ = [
     "HyperparameterWarning",

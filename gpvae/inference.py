@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
 
+from gpvae.bounds import FreeFormBound, collapsed_site, task_elbo
 from gpvae.likelihoods import is_gaussian
-from gpvae.natural import PointSites, natural_posterior
-from gpvae.objectives import FreeFormBound, collapsed_site, task_elbo
+from gpvae.natural_gradients import PointSites, natural_posterior
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.streaming import StreamingPosterior
 

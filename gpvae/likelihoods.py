@@ -16,8 +16,7 @@ from gpytorch.likelihoods import (
 from linear_operator.operators import DiagLinearOperator
 from torch import Tensor
 from torch.distributions import Categorical, Distribution, MixtureSameFamily, Normal
-
-from gpvae import counts
+from torch.nn.functional import softplus
 
 COUNTS = (NegativeBinomialLikelihood, PoissonLikelihood)
 #: Gauss-Hermite nodes for predictive marginals without a closed form.
@@ -65,7 +64,7 @@ def expected_log_prob(likelihood: Likelihood, y: Tensor, mean: Tensor, var: Tens
     """E log p(y | f) for f ~ N(mean, var), `[..., N]`."""
     f = MultivariateNormal(mean, DiagLinearOperator(var))
     if isinstance(likelihood, COUNTS):
-        return likelihood.quadrature(lambda samples: counts.log_prob(likelihood, y, samples), f)
+        return likelihood.quadrature(lambda samples: count_log_prob(likelihood, y, samples), f)
     return likelihood.expected_log_prob(y, f)
 
 
@@ -83,3 +82,24 @@ def predictive(likelihood: Likelihood, mean: Tensor, var: Tensor) -> Distributio
     log_weights = torch.as_tensor(np.log(weights), dtype=mean.dtype, device=mean.device)
     f = mean[..., None] + var.sqrt()[..., None] * z
     return MixtureSameFamily(Categorical(logits=log_weights.expand_as(f)), likelihood(f))
+
+
+def _log_softplus(f: Tensor) -> Tensor:
+    """log log(1 + e^f), which is f itself far below zero."""
+    return torch.where(f < -30, f, softplus(f.clamp_min(-30)).log())
+
+
+def count_log_prob(likelihood: PoissonLikelihood | NegativeBinomialLikelihood, y: Tensor, f: Tensor) -> Tensor:
+    """log p(y | f). Poisson: rate softplus(f). Negative binomial: mean softplus(f), k = softplus(f) (1 - p) / p.
+
+    Γ(y + k) / Γ(k) is written with Γ(k) = Γ(k + 1) / k.
+    """
+    log_rate, rate = _log_softplus(f), softplus(f)
+    if isinstance(likelihood, PoissonLikelihood):
+        return y * log_rate - rate - torch.lgamma(y + 1)
+    p = likelihood.probs.clamp(1e-6, 1 - 1e-6)
+    odds = torch.ones_like(p) if likelihood.num_failures_param else (1 - p) / p
+    k, log_k = rate * odds, log_rate + odds.log()
+    log_total = torch.where(y == 0, log_k, (y + k.clamp_min(torch.finfo(k.dtype).tiny)).log())
+    rising = torch.lgamma(y + k + 1) - log_total - torch.lgamma(k + 1) + log_k
+    return rising - torch.lgamma(y + 1) + k * torch.log1p(-p) + y * p.log()

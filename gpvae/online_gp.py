@@ -15,16 +15,17 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
-from gpvae import checks, hyperparameters
+from gpvae import hyperparameters
+from gpvae.bounds import CHUNK
+from gpvae.diagnostics import warn_misfit, warn_unresolved
 from gpvae.inducing import InducingVariables
-from gpvae.inducing.choice import families
+from gpvae.inducing.auto import families
 from gpvae.inference import Training, absorb, best_bound
 from gpvae.kernels import covariance, variance
 from gpvae.likelihoods import check_likelihood, check_targets, is_gaussian, predictive
-from gpvae.linalg import cholesky, matvec
-from gpvae.objectives import CHUNK
 from gpvae.streaming import StreamingPosterior
-from gpvae.suitability import warn_misfit, warn_unresolved
+from gpvae.utils import checks
+from gpvae.utils.linalg import cholesky, matvec
 
 Arrays = ArrayLike | Tensor
 
@@ -99,7 +100,7 @@ class OnlineGP(nn.Module):
             x: Inputs `[N]` or `[N, D]`.
             y: Targets `[*L, N]`.
             max_exact: Most points for an exact GP.
-            shortest: Shortest lengthscale allowed, relative to the extent of the inputs; see `gpvae.hyperparameters`.
+            shortest: Shortest lengthscale allowed, relative to the extent of the inputs; see `hyperparameters.fit`.
         """
         x, y = self.check(x, y)
         with self._all_or_nothing():

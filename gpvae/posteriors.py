@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from gpvae.linalg import cholesky, identity_like, matvec, solve_lower
 from gpvae.sites import Site, precision, residual_variance
+from gpvae.utils.linalg import cholesky, identity_like, matvec, solve_lower
 
 
 @dataclass(frozen=True)

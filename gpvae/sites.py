@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gpvae.linalg import cholesky, identity_like, log_det, matvec, solve_lower, symmetric
+from gpvae.utils.linalg import cholesky, identity_like, log_det, matvec, solve_lower, symmetric
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from gpvae.inducing import Functionals, InducingVariables
 from gpvae.kernels import flat_parameters, variance
-from gpvae.linalg import cholesky, identity_like, solve_lower
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
-from gpvae.state import Resizable, assign
+from gpvae.utils.linalg import cholesky, identity_like, solve_lower
+from gpvae.utils.resizable import Resizable, assign
 
 
 @dataclass(frozen=True)

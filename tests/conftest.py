@@ -10,7 +10,7 @@ import torch
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
-from datamodules.files import data_dir, fetch
+from datamodules.public_files import data_dir, fetch
 
 # A busy machine is no reason to fail, nor is chance: other examples are drawn on request, --hypothesis-profile=explore.
 settings.register_profile("gpvae", deadline=None, derandomize=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.reproduce.experiment import Experiment
 from benchmarks.reproduce.runs import Run
-from gpvae.checks import nearest
+from gpvae.utils.checks import nearest
 
 #: Minutes up to which all seeds of an experiment come before any that takes longer.
 SHORT, LONG = 1.0, 8.0

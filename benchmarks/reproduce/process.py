@@ -12,8 +12,8 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 
 from benchmarks.reproduce.runs import Run
-from gpvae.locks import hold_in_time
-from gpvae.run_folder import PATIENCE, clear
+from gpvae.cli.run_folder import PATIENCE, clear
+from gpvae.utils.locks import hold_in_time
 
 #: How a run that another process is at ends.
 BUSY = 75

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from benchmarks.reproduce.experiment import Experiment
 from benchmarks.reproduce.runs import Run as Planned
-from gpvae.atomic import replacing
 from gpvae.metrics.task_table import TaskTable
 from gpvae.report.clock import read_times
 from gpvae.report.runs import read_runs
+from gpvae.utils.atomic import replacing
 
 
 @dataclass(frozen=True)

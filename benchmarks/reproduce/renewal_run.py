@@ -15,10 +15,10 @@ import yaml
 from torch import Tensor
 
 from datamodules import Covid
-from gpvae.atomic import replacing
 from gpvae.metrics import TaskScores, TaskTable, equal_mixture, for_likelihood
 from gpvae.metrics.task_table import FILE_NAME
-from gpvae.origin import program
+from gpvae.utils.atomic import replacing
+from gpvae.utils.provenance import program
 
 NEEDED = "the renewal model is sampled by Pyro, which is not installed: pip install -e '.[reproduce]'"
 DIAGNOSTICS = "diagnostics.json"

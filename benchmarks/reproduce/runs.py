@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reproduce.experiment import Experiment
-from gpvae.atomic import replacing
 from gpvae.metrics.task_table import FILE_NAME
 from gpvae.report.runs import read_runs
+from gpvae.utils.atomic import replacing
 
 #: Folders beside `runs/`: what the programs say, and what became of each run.
 LOGS, RECORDS = "logs", "records"

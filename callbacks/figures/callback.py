@@ -12,16 +12,16 @@ from lightning.pytorch.utilities.seed import isolate_rng
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from callbacks.figures.canvas import render, save_png
-from callbacks.figures.pictures import Predictor, boundary_figure, forgetting_figure, stream_figure
-from callbacks.figures.plane import are_labels
+from callbacks.figures.compose import Predictor, boundary_figure, forgetting_figure, stream_figure
+from callbacks.figures.decision_boundary import are_labels
 from callbacks.figures.reconstructions import reconstructions_figure
 from callbacks.figures.reports import Report, ReportByVariable
 from callbacks.figures.skill import skill_figure
-from callbacks.folder import LeavesFiles
+from callbacks.results_folder import LeavesFiles
 from datamodules.era5 import SeriesStream
-from datamodules.tasks import Task
-from gpvae.vae import GPVAE
+from datamodules.splits import Task
+from gpvae.plotting.canvas import render, save_png
+from gpvae.vae.model import GPVAE
 
 #: The grid over a plane has so many times fewer points along each axis than the grid over a line.
 COARSER = 5

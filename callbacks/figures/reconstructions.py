@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from callbacks.figures import series
-from callbacks.figures.canvas import INK, LABEL, SMALL, TITLE, frame
+from callbacks.figures import time_panels
 from callbacks.figures.remembered import Span, distant_series, shown_tasks, telling_variables
 from callbacks.figures.units import readable_units
 from datamodules.era5 import SeriesStream
-from gpvae.vae import GPVAE
+from gpvae.plotting.canvas import INK, LABEL, SMALL, TITLE, frame
+from gpvae.vae.model import GPVAE
 
 #: Sizes in inches.
 WIDTH, ROW, HEAD, FOOT, LEFT, RIGHT = 10.0, 1.25, 0.66, 0.45, 0.75, 0.1
@@ -45,7 +45,7 @@ def reconstructions_figure(vae: GPVAE, stream: SeriesStream, num_seen: int, num_
                 panels[0].set_title(_place(stream, number), fontsize=LABEL, color=INK, loc="left", pad=14)
         grid[row, 0, 0].set_ylabel(label, fontsize=LABEL, color=INK)
     for ax in grid[:-1].flat:
-        series.hide_dates(ax)
+        time_panels.hide_dates(ax)
     figure.align_ylabels(grid[:, 0, 0])
     note = ", synthetic weather" if stream.synthetic else ""
     title = f"After task {num_seen} of {stream.num_tasks}{note}"
@@ -84,25 +84,25 @@ def _draw_panels(
     for ax, span in zip(panels, spans, strict=True):
         frame(ax)
         mean, lower, upper = (factor * part[b, :, v] for part in (span.mean, span.lower, span.upper))
-        series.draw_band(ax, _dates(stream, span.times), mean, lower, upper, "90 % interval")
+        time_panels.draw_band(ax, _dates(stream, span.times), mean, lower, upper, "90 % interval")
         for (hours, values), held_out in ((span.train, False), (span.test, True)):
-            series.draw_hours(ax, _dates(stream, hours), factor * values[b, :, v], held_out)
+            time_panels.draw_hours(ax, _dates(stream, hours), factor * values[b, :, v], held_out)
         edges = _dates(stream, np.array(span.edges))
-        series.draw_task_edges(ax, edges[1:-1])
-        series.date_axis(ax, edges[0], edges[-1])
-        ax.set_ylim(*series.value_limits(factor * observed))
+        time_panels.draw_task_edges(ax, edges[1:-1])
+        time_panels.date_axis(ax, edges[0], edges[-1])
+        ax.set_ylim(*time_panels.value_limits(factor * observed))
     for left, right in pairwise(panels):
-        series.draw_gap(left, right)
+        time_panels.draw_gap(left, right)
 
 
 def _name_tasks(panels: Sequence[Axes], stream: SeriesStream, spans: Sequence[Span]) -> None:
     for ax, span in zip(panels, spans, strict=True):
         middles = [(begin + end) / 2 for begin, end in pairwise(span.edges)]
         names = [f"task {1 + int(hour // stream.hours_per_task)}" for hour in middles]
-        series.name_tasks(ax, _dates(stream, np.array(middles)), names)
+        time_panels.name_tasks(ax, _dates(stream, np.array(middles)), names)
 
 
-def _dates(stream: SeriesStream, hours: NDArray[np.float64]) -> series.Dates:
+def _dates(stream: SeriesStream, hours: NDArray[np.float64]) -> time_panels.Dates:
     return stream.coordinates.origin + (3600 * hours).round().astype("timedelta64[s]")
 
 

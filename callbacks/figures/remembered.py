@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from datamodules.era5 import SeriesStream
-from gpvae.processes import own
-from gpvae.vae import GPVAE
+from gpvae.utils.distributed import own
+from gpvae.vae.model import GPVAE
 
 #: Variables that show different sides of the weather, those to draw first in front.
 TELLING = ("t2m", "u10", "msl", "ssrd", "tp", "sp")

@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from gpvae.metrics.aim import HIGHER, LOWER
 from gpvae.metrics.registry import METRICS, aim_of
+from gpvae.metrics.target import HIGHER, LOWER
 
 #: How metrics are written; others as they are called.
 NAMES = {

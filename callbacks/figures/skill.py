@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from callbacks.figures.canvas import BLUE, GREY, INK, LABEL, PALE, SMALL, TITLE, VERMILLION, frame
 from callbacks.figures.reports import NAMES, ON_A_SCALE, ReportByVariable, hint
 from gpvae.metrics.registry import aim_of
+from gpvae.plotting.canvas import BLUE, GREY, INK, LABEL, PALE, SMALL, TITLE, VERMILLION, frame
 
 #: Sizes in inches.
 PANEL, ROW, HEAD = 3.4, 0.2, 1.0

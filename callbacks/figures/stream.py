@@ -8,8 +8,8 @@ import torch
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from callbacks.figures.canvas import BLUE, GREY, INK, PALE, SMALL, VERMILLION
-from datamodules.tasks import Task
+from datamodules.splits import Task
+from gpvae.plotting.canvas import BLUE, GREY, INK, PALE, SMALL, VERMILLION
 
 #: Beyond so many tasks the lines between them would hide the rest.
 MOST_BOUNDARIES = 50

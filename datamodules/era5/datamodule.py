@@ -6,12 +6,12 @@ from typing import Any, Literal
 import numpy as np
 from lightning.pytorch.utilities import rank_zero_info
 
-from datamodules.era5.archive import sources_of
 from datamodules.era5.cds import download, downloaded, month_requests
-from datamodules.era5.containers import find_files
 from datamodules.era5.fields import Fields, open_fields
-from datamodules.era5.sample import NOTE, START, sample_files
+from datamodules.era5.files.archive import sources_of
+from datamodules.era5.files.containers import find_files
 from datamodules.era5.series_stream import SeriesStream
+from datamodules.era5.synthetic.sample import NOTE, START, sample_files
 from datamodules.era5.variables import DEFAULT_VARIABLES
 from datamodules.stream import check_least
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from datamodules.era5.archive import Archive
+from datamodules.era5.files.archive import Archive
 from datamodules.era5.selection import choose_cells
 from datamodules.era5.variables import Variable
 

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from datamodules.era5.fields import Fields, Values
-from datamodules.era5.folders import writable_folder
+from datamodules.era5.files.cache import writable_folder
 from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
 from datamodules.era5.split import TaskHours
 from datamodules.era5.unfinished import becoming, remove_abandoned
 from datamodules.era5.variables import check_observed
-from gpvae.atomic import replacing
-from gpvae.locks import alone
-from gpvae.rows import Files, Memory, Place, fill
+from gpvae.utils.atomic import replacing
+from gpvae.utils.locks import alone
+from gpvae.utils.row_store import Files, Memory, Place, fill
 
 FOLDER = "era5_on_disk"
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from datamodules.era5.grid import Grid
+from datamodules.era5.files.grid import Grid
 
 
 def choose_cells(

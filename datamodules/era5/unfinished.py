@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpvae.locks import hold
+from gpvae.utils.locks import hold
 
 UNFINISHED = "making-"
 ABANDONED = 24 * 3600.0  # seconds after which a folder that nobody has written to is nobody's any more

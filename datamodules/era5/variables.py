@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from datamodules.era5.transforms import IDENTITY, Transform
-from gpvae.checks import nearest
+from gpvae.utils.checks import nearest
 
 StepType = Literal["instant", "accum", "max", "avg"]
 

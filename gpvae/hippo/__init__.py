@@ -1,9 +1,8 @@
 """HiPPO: memory of a signal as its projections onto a moving orthonormal basis."""
 
-from gpvae.hippo.direct import evolve_kuu
 from gpvae.hippo.measures import CosS, FouT, LagT, LegS, LegT, Measure
 from gpvae.hippo.memory import absorb_path, path_weights, rescale
-from gpvae.hippo.recurrence import evolve
+from gpvae.hippo.ode import evolve
 
 __all__ = [
     "CosS",
@@ -14,7 +13,6 @@ __all__ = [
     "Measure",
     "absorb_path",
     "evolve",
-    "evolve_kuu",
     "path_weights",
     "rescale",
 ]

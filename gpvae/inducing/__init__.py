@@ -2,12 +2,11 @@
 
 from gpvae.inducing.base import Functionals, InducingVariables
 from gpvae.inducing.fourier import FourierFeatures
-from gpvae.inducing.hippo import CosS, FouT, LagT, LegS, LegT
 from gpvae.inducing.path import LegSPath
-from gpvae.inducing.per_dim import PerDimPoints
-from gpvae.inducing.pivoted import PivotedPoints
+from gpvae.inducing.pivoted import PerDimPoints, PivotedPoints
 from gpvae.inducing.points import Points
 from gpvae.inducing.recurrence import LegSRecurrence
+from gpvae.inducing.time import CosS, FouT, LagT, LegS, LegT
 
 __all__ = [
     "CosS",

@@ -11,7 +11,7 @@ from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.kernels import covariance
-from gpvae.state import Resizable
+from gpvae.utils.resizable import Resizable
 
 
 def check_dim(inducing: "InducingVariables", x: Tensor, dim: int) -> None:

@@ -13,10 +13,10 @@ from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.inducing.base import InducingVariables, check_dim
+from gpvae.inducing.spectral import bandwidth
 from gpvae.kernels import UnsupportedKernelError, components
-from gpvae.linalg import identity_like
-from gpvae.spectral import bandwidth
-from gpvae.state import assign, same
+from gpvae.utils.linalg import identity_like
+from gpvae.utils.resizable import assign, same
 
 
 class FourierFeatures(InducingVariables):

@@ -14,14 +14,14 @@ import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
 
-from gpvae import checks
 from gpvae.hippo import LegS as LegSMeasure
 from gpvae.hippo import absorb_path, evolve
 from gpvae.inducing.base import InducingVariables, check_dim
+from gpvae.inducing.ordering import Ordering, order
+from gpvae.inducing.spectral import Sampling, amplitudes, draw_frequencies, features, frequencies
 from gpvae.kernels import covariance
-from gpvae.ordering import Ordering, order
-from gpvae.spectral import Sampling, amplitudes, draw_frequencies, features, frequencies
-from gpvae.state import assign, same
+from gpvae.utils import checks
+from gpvae.utils.resizable import assign, same
 
 Evolution = Literal["closed_form", "euler", "bilinear"]
 Pairing = Literal["features", "paper"]
@@ -34,7 +34,7 @@ class LegSPath(InducingVariables):
         num_inducing: Number of polynomials M.
         num_frequencies: Number of random frequencies R; powers of two suit `qmc`.
         sampling: How the frequencies are drawn: `qmc`, `orthogonal` or `plain`.
-        ordering: How the points of a task are put on the path, see `gpvae.ordering`.
+        ordering: How the points of a task are put on the path, see `gpvae.inducing.ordering`.
         dt: Time Δt that a point takes on the path. LegS stretches with time, so the unit does not matter.
         stride: Use every n-th point only, each for n times as long.
         evolution: `closed_form`, or the paper's recurrence by `bilinear` or `euler` steps.

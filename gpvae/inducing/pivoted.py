@@ -102,3 +102,16 @@ class PivotedPoints(Points):
         num = min(self.num_inducing, candidates.shape[-2])
         chosen = _take(candidates, greedy_points(kernel, candidates, num, self.shared))
         return self._fill(chosen, x, self._rng())
+
+
+class PerDimPoints(PivotedPoints):
+    """Like `PivotedPoints`, but each latent dimension selects its own points with its own kernel.
+
+    Args:
+        num_inducing: Number of points M per latent dimension.
+        trainable: Optimise the points after selecting them.
+        input_dim: Input dimension.
+        seed: Seed for spreading points where there are fewer inputs than points.
+    """
+
+    shared = False

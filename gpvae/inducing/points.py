@@ -5,7 +5,7 @@ from gpytorch.kernels import Kernel
 from torch import Tensor, nn
 
 from gpvae.inducing.base import Functionals
-from gpvae.state import assign
+from gpvae.utils.resizable import assign
 
 
 class Points(Functionals):

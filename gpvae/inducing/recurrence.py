@@ -11,8 +11,8 @@ from torch import Tensor
 
 from gpvae.inducing.base import check_dim
 from gpvae.inducing.path import Evolution, LegSPath, Pairing
-from gpvae.spectral import Sampling
-from gpvae.state import assign
+from gpvae.inducing.spectral import Sampling
+from gpvae.utils.resizable import assign
 
 #: Steps to the end of one task: of each, the features of all frequencies are kept for the while.
 MOST_STEPS = 1_000_000

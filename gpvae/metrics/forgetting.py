@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 from torchmetrics import Metric
 
-from gpvae.metrics.aim import LOWER, Aim
+from gpvae.metrics.target import LOWER, Aim
 
 
 class TaskMatrix(Metric):

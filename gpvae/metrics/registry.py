@@ -2,9 +2,9 @@
 
 from torchmetrics import Metric
 
-from gpvae.metrics.aim import HIGHER, LOWER, Aim
 from gpvae.metrics.calibration import ECE
 from gpvae.metrics.pointwise import NLPD, RMSE, Accuracy, Coverage
+from gpvae.metrics.target import HIGHER, LOWER, Aim
 
 METRICS: dict[str, type[Metric]] = {
     "nlpd": NLPD,

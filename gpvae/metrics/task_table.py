@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gpvae.atomic import replacing
 from gpvae.metrics.forgetting import Forgetting
 from gpvae.metrics.registry import METRICS, aim_of
+from gpvae.utils.atomic import replacing
 
 FILE_NAME = "task_metrics.csv"
 COLUMNS = ["after_task", "task", "metric", "value"]

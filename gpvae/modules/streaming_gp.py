@@ -9,8 +9,9 @@ from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
-from gpvae import checks
-from gpvae.catalogue import (
+from gpvae.diagnostics import MisfitWarning, ResolutionWarning, warn_unresolved
+from gpvae.inference import only_training
+from gpvae.methods import (
     LIKELIHOODS,
     Inference,
     KernelName,
@@ -20,12 +21,11 @@ from gpvae.catalogue import (
     families_of,
     find_method,
 )
-from gpvae.inference import only_training
 from gpvae.metrics import for_likelihood
 from gpvae.modules.base import ContinualModule
 from gpvae.modules.learners import Collapsed, FreeFormLearner, Learner, OnePass
 from gpvae.online_gp import OnlineGP
-from gpvae.suitability import MisfitWarning, ResolutionWarning, warn_unresolved
+from gpvae.utils import checks
 
 Hyperparameters = Literal["fixed", "fit_first_task", "train_first_task", "train_always"]
 

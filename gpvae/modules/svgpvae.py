@@ -9,21 +9,22 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 from torch.nn.parallel import DistributedDataParallel
 
-from gpvae import checks, ewc
-from gpvae.backbones import Decoder, Encoder
-from gpvae.catalogue import KernelName, Scalar, families_of, find_method, latent_kernel
-from gpvae.draws import Draws
-from gpvae.fisher import squared_gradients
 from gpvae.inference import only_training
+from gpvae.methods import KernelName, Scalar, families_of, find_method, latent_kernel
 from gpvae.metrics import equal_mixture
 from gpvae.modules.base import ContinualModule
-from gpvae.processes import num_processes, over_processes
-from gpvae.replay import Replay
-from gpvae.resolution import Resolution
-from gpvae.rows import take
 from gpvae.sites import Site
-from gpvae.vae import GPVAE
-from gpvae.view import View
+from gpvae.utils import checks
+from gpvae.utils.distributed import num_processes, over_processes
+from gpvae.utils.row_store import take
+from gpvae.vae import ewc
+from gpvae.vae.ewc import squared_gradients
+from gpvae.vae.keyed_noise import Draws
+from gpvae.vae.model import GPVAE
+from gpvae.vae.networks import Decoder, Encoder
+from gpvae.vae.replay import Replay
+from gpvae.vae.resolution import Resolution
+from gpvae.vae.shared_times import View
 
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]

@@ -11,13 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from callbacks.figures.canvas import INK, LABEL, blank
 from callbacks.figures.reports import BOUNDS, LEAST_SPANS
-from callbacks.figures.shades import colour_limits
 from gpvae.metrics.task_table import SEEN
+from gpvae.plotting.canvas import INK, LABEL, blank
+from gpvae.plotting.colour_scale import colour_limits
 from gpvae.report.entries import Entry
 from gpvae.report.palette import Style, Styles
-from gpvae.summary_tables import Interval
+from gpvae.results.experiments import Interval
 
 #: Sizes in inches.
 WIDTH, HEIGHT = 3.5, 2.4

@@ -8,12 +8,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from gpvae.atomic import replacing
-from gpvae.metrics.printing import console
 from gpvae.report.clock import read_times
 from gpvae.report.groups import arrange, short_names
 from gpvae.report.page import Report, whole_page
 from gpvae.report.runs import find_folders, read_runs
+from gpvae.results.terminal import console
+from gpvae.utils.atomic import replacing
 
 ENDINGS = (".html", ".htm")
 

@@ -62,7 +62,7 @@ class RunConfig:
 
     @property
     def made_by(self) -> str:
-        """Which gpvae made the run, in the words of `gpvae.origin`; empty for runs that do not say."""
+        """Which gpvae made the run, in the words of `gpvae.utils.provenance`; empty for runs that do not say."""
         comments = takewhile(lambda line: line.startswith("#"), self.text.splitlines())
         words = (line.removeprefix("#").strip() for line in comments)
         return next((line for line in words if line.startswith("gpvae ")), "")

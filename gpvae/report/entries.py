@@ -7,7 +7,7 @@ from pathlib import Path
 from gpvae.metrics.task_table import TaskTable
 from gpvae.report.config import RunConfig
 from gpvae.report.palette import Identity
-from gpvae.summary_tables import Experiment
+from gpvae.results.experiments import Experiment
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from gpvae.report.entries import DataSet, Entry, Group
 from gpvae.report.labels import identified, in_words, labelled
 from gpvae.report.palette import Identity
 from gpvae.report.runs import Run
-from gpvae.summary import average
+from gpvae.results.summary import average
 
 UNKNOWN_DATA = "Data not recorded"
 

@@ -7,12 +7,12 @@ import numpy as np
 from matplotlib import colormaps
 
 from callbacks.figures.reports import LEAST_SPANS, NAMES
-from callbacks.figures.shades import COLOURS, Shades
-from gpvae.metrics.printing import short
 from gpvae.metrics.registry import aim_of
+from gpvae.plotting.colour_scale import COLOURS, Shades
 from gpvae.report.entries import Entry
 from gpvae.report.html import Markup, element
 from gpvae.report.tables import boxed
+from gpvae.results.terminal import short
 
 #: Shades from best to worst.
 SHADES = 24

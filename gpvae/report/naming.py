@@ -6,8 +6,8 @@ from pathlib import PurePath
 from typing import Any
 
 import datamodules
-from gpvae.catalogue import METHODS
-from gpvae.inducing.choice import AUTO
+from gpvae.inducing.auto import AUTO
+from gpvae.methods import METHODS
 from gpvae.report.config import Part, RunConfig
 
 #: Options of data that say how they are learnt or fetched, not what they are.

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from gpvae import origin
 from gpvae.report.entries import DataSet
 from gpvae.report.html import Markup, element, joined
 from gpvae.report.palette import styles_of
 from gpvae.report.sections import group_section
 from gpvae.report.style import style_sheet
-from gpvae.summary_tables import Experiment
+from gpvae.results.experiments import Experiment
+from gpvae.utils import provenance
 
 #: Nothing is loaded, run or sent: pictures and rules are in the page.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -99,7 +99,9 @@ def _opening(report: Report) -> Markup:
     made = element(
         "time", report.made.strftime("%Y-%m-%d %H:%M %Z").strip(), datetime=report.made.isoformat("T", "minutes")
     )
-    facts = joined("Scores of streams of tasks: ", counted, ". This page was made ", made, f" by {origin.program()}.")
+    facts = joined(
+        "Scores of streams of tasks: ", counted, ". This page was made ", made, f" by {provenance.program()}."
+    )
     return joined(
         element("h1", report.title), element("p", facts), _contents(report), element("p", READING, class_="soft")
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from callbacks.figures.canvas import BLUE, DARK_ORANGE, VERMILLION
+from gpvae.plotting.canvas import BLUE, DARK_ORANGE, VERMILLION
 
 GREEN, PURPLE, STEEL = "#009E73", "#C068A0", "#7D7D85"
 #: Told apart by colour-blind readers, and with a contrast of 3 to 1 against the light page and the dark one.

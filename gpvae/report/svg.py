@@ -6,7 +6,7 @@ import re
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from callbacks.figures.canvas import GREY, INK
+from gpvae.plotting.canvas import GREY, INK
 from gpvae.report.html import Markup, escaped
 
 #: What a file of its own needs, and a part of a page does not.

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from callbacks.figures.reports import NAMES, hint
-from gpvae.metrics.aim import LOWER
-from gpvae.metrics.printing import short
 from gpvae.metrics.registry import aim_of
+from gpvae.metrics.target import LOWER
 from gpvae.metrics.task_table import SEEN
 from gpvae.report.entries import Entry, Group
 from gpvae.report.html import Markup, element, joined
@@ -17,7 +16,8 @@ from gpvae.report.labels import options_of
 from gpvae.report.naming import differing_keys, written
 from gpvae.report.seeds import differ, listed, most_shared, numbers, seeds_of, several
 from gpvae.report.seeds import written as written_seeds
-from gpvae.summary_tables import FORGETTING, Interval
+from gpvae.results.experiments import FORGETTING, Interval
+from gpvae.results.terminal import short
 
 DASH = "–"
 NO_M = "no M, for reference"

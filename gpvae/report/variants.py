@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpvae import modules
-from gpvae.catalogue import METHODS
+from gpvae.methods import METHODS
 from gpvae.report.config import Part, RunConfig
 
 KERNELS = {"rbf": "RBF", "matern12": "Matérn-1/2", "matern32": "Matérn-3/2", "matern52": "Matérn-5/2"}

@@ -11,8 +11,8 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from callbacks.report import TaskReport
-from gpvae.draws import Draws
-from tests.callbacks.series_fakes import NAMES, MadeUp, learn, made_up, small_model
+from gpvae.vae.keyed_noise import Draws
+from tests.callbacks.figures.series_fakes import NAMES, MadeUp, learn, made_up, small_model
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),

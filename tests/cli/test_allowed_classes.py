@@ -72,7 +72,10 @@ IN_CONFIGS: dict[str, dict[str, Any]] = {
         callbacks={"class_path": LAMBDA, "init_args": {"on_fit_start": "lightning.pytorch.trainer.trainer.os.abort"}}
     ),
     "the rules themselves": with_trainer(
-        callbacks={"class_path": LAMBDA, "init_args": {"on_fit_start": "gpvae.class_paths.set_parsing_settings"}}
+        callbacks={
+            "class_path": LAMBDA,
+            "init_args": {"on_fit_start": "gpvae.cli.allowed_classes.set_parsing_settings"},
+        }
     ),
     "what builds any class": {
         "data": {

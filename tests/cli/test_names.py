@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpvae.run_folder import name_of
+from gpvae.cli.run_folder import name_of
 
 
 @pytest.mark.parametrize("option", ["download_hours", "refetch_preliminary", "stop_after", "predict_every"])

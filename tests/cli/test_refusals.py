@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpvae import run_folder
+from gpvae.cli import run_folder
 from tests.cli.program import refused, run_here, write_config
 
 FIT = ["fit", "-c", "small.yaml", "--name", "small"]  # else what changes the run would change its folder

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import datamodules
-from datamodules.files import data_dir
+from datamodules.public_files import data_dir
 from gpvae import cli
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 from gpvae.modules import StreamingGP
@@ -20,8 +20,8 @@ ERA5_NAMES = [name for name in ALL if name.startswith("era5")]
 #: What the package says of tasks that are small and of variables that are few: expected here.
 EXPECTED_WARNINGS = (
     "ignore::gpvae.ResolutionWarning",
-    "ignore::gpvae.linalg.JitterWarning",
-    "ignore::gpvae.hyperparameters.HyperparameterWarning",
+    "ignore::gpvae.utils.linalg.JitterWarning",
+    "ignore::gpvae.HyperparameterWarning",
     "ignore::jsonargparse._deprecated.JsonargparseDeprecationWarning",  # Lightning calls it as it did before
     "ignore:.*configure_optimizers. returned .None.:UserWarning",  # closed form needs none
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from datamodules.files import data_dir
+from datamodules.public_files import data_dir
 from gpvae.inducing import CosS, InducingVariables, LegS, PerDimPoints, PivotedPoints, Points
 from gpvae.modules import SVGPVAE
 from tests.configs.runs import CONFIGS, ERA5_NAMES, arguments, expect_warnings, read, run

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from datamodules.series import audio, solar
-from datamodules.tasks import split_tasks
+from datamodules.solar_audio import audio, solar
+from datamodules.splits import split_tasks
 from gpvae import inducing
 from gpvae.inducing import InducingVariables
 from tests.configs.expected import FIXED, SMALL_TABLE

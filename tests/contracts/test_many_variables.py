@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from gpvae.inducing import CosS, FouT, LegS, LegT
-from gpvae.inducing.hippo import TimeMemory
+from gpvae.inducing.time import TimeMemory
 from tests import oracle
 from tests.toys import rbf
 

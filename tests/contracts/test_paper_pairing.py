@@ -6,9 +6,9 @@ import torch
 
 from gpvae.hippo import LegS, evolve
 from gpvae.inducing import LegSRecurrence
+from gpvae.inducing.spectral import amplitudes, features, frequencies
 from gpvae.kernels import covariance
-from gpvae.linalg import cholesky, solve_lower
-from gpvae.spectral import amplitudes, features, frequencies
+from gpvae.utils.linalg import cholesky, solve_lower
 from tests.toys import rbf
 
 X = torch.linspace(0.1, 2.0, 7, dtype=torch.float64)[:, None]

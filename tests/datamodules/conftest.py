@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from datamodules import files
+from datamodules import public_files
 
 Serve = Callable[[dict[str, bytes]], None]
 
@@ -15,7 +15,7 @@ Serve = Callable[[dict[str, bytes]], None]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder that does not exist yet, and no network."""
-    monkeypatch.setattr(files, "BASE_URL", "http://127.0.0.1:1")
+    monkeypatch.setattr(public_files, "BASE_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("GPVAE_DATA_DIR", str(tmp_path / "data"))
     return tmp_path / "data"
@@ -37,7 +37,7 @@ def serve(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
             pass
 
     with http.server.HTTPServer(("127.0.0.1", 0), Handler) as httpd:
-        monkeypatch.setattr(files, "BASE_URL", f"http://127.0.0.1:{httpd.server_port}")
+        monkeypatch.setattr(public_files, "BASE_URL", f"http://127.0.0.1:{httpd.server_port}")
         thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield contents.update

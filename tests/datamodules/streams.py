@@ -7,7 +7,7 @@ from lightning.pytorch import LightningModule, Trainer
 from torch import Tensor
 
 from datamodules import Batch, MeasuredStream
-from datamodules.tasks import Task
+from datamodules.splits import Task
 
 
 class Made(MeasuredStream):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from datamodules import Covid, files
+from datamodules import Covid, public_files
 from datamodules.sivep import deaths_in_santa_catarina
 
 NAME, RAW = "covid_santa_catarina.csv", "sum_dados_2021_02_08.csv.xz"
@@ -35,8 +35,8 @@ def derived(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> by
     """What SUMMARY gives, registered as the content of the Covid file."""
     (tmp_path / "raw").write_bytes(lzma.compress(SUMMARY))
     content = deaths_in_santa_catarina(tmp_path / "raw")
-    file = replace(files.FILES[NAME], sha256=hashlib.sha256(content).hexdigest())
-    monkeypatch.setattr(files, "FILES", {NAME: file})
+    file = replace(public_files.FILES[NAME], sha256=hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(public_files, "FILES", {NAME: file})
     return content
 
 
@@ -62,14 +62,14 @@ def test_file_is_made_from_the_download_and_used_again(
     Covid().prepare_data()
     assert (folder / NAME).read_bytes() == derived
     assert sorted(os.listdir(folder)) == [NAME, RAW]
-    monkeypatch.setattr(files, "BASE_URL", "http://127.0.0.1:1")
-    assert files.fetch(NAME) == folder / NAME
+    monkeypatch.setattr(public_files, "BASE_URL", "http://127.0.0.1:1")
+    assert public_files.fetch(NAME) == folder / NAME
 
 
 def test_a_download_by_hand_will_do(derived: bytes, folder: Path) -> None:
     folder.mkdir()
     (folder / RAW).write_bytes(lzma.compress(SUMMARY))
-    assert files.fetch(NAME).read_bytes() == derived
+    assert public_files.fetch(NAME).read_bytes() == derived
 
 
 def test_no_network_says_what_from_where_and_where_to_put_it(folder: Path) -> None:
@@ -94,7 +94,7 @@ def test_another_summary_is_refused_and_left_alone(folder: Path, content: bytes,
     folder.mkdir()
     (folder / RAW).write_bytes(content)
     with pytest.raises(ValueError, match=message) as caught:
-        files.fetch(NAME)
+        public_files.fetch(NAME)
     assert f"{folder / RAW} was left as it is" in str(caught.value)
     assert os.listdir(folder) == [RAW]
 
@@ -108,7 +108,7 @@ def test_folder_that_cannot_be_written(folder: Path, monkeypatch: pytest.MonkeyP
     (folder / RAW).write_bytes(lzma.compress(SUMMARY))
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match=r"(?s)No space left on device.*GPVAE_DATA_DIR"):
-        files.fetch(NAME)
+        public_files.fetch(NAME)
 
 
 def test_five_tasks_of_counts(real_data: Callable[[str], Path]) -> None:

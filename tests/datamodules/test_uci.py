@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from datamodules import Powerplant, Skillcraft
-from datamodules.tasks import first_dimension, l2_norm, split_tasks
+from datamodules.splits import first_dimension, l2_norm, split_tasks
 from datamodules.uci import Table, TaskOrder, powerplant, skillcraft
 from tests.datamodules.streams import assert_same_tasks
 

@@ -9,7 +9,8 @@ import callbacks
 import datamodules
 import datamodules.era5
 import gpvae
-from gpvae import hippo, inducing, kernels, metrics, modules, ordering, posteriors, sites
+from gpvae import hippo, inducing, kernels, metrics, modules, posteriors, sites
+from gpvae.inducing import ordering
 from tests.docs.pages import ROOT
 
 PUBLIC = [gpvae, inducing, hippo, modules, metrics, datamodules, datamodules.era5, callbacks]

@@ -106,7 +106,7 @@ def test_pages_can_be_searched_from_the_disk(site: Path) -> None:
     "name",
     [
         *("gpvae.OnlineGP", "gpvae.inducing.LegS", "gpvae.inducing.Functionals", "gpvae.metrics.NLPD"),
-        *("gpvae.hippo.absorb_path", "gpvae.sites.Site", "gpvae.kernels.covariance", "gpvae.ordering.order"),
+        *("gpvae.hippo.absorb_path", "gpvae.sites.Site", "gpvae.kernels.covariance", "gpvae.inducing.ordering.order"),
         "callbacks.TaskReport",
     ],
 )

@@ -4,9 +4,9 @@ import pytest
 import torch
 from gpytorch.likelihoods import BernoulliLikelihood
 
-from gpvae import OnlineGP, objectives, online_gp
+from gpvae import OnlineGP, bounds, online_gp
+from gpvae.bounds import expected_log_likelihood, online_elbo
 from gpvae.kernels import covariance, variance
-from gpvae.objectives import expected_log_likelihood, online_elbo
 from gpvae.sites import Site
 from gpvae.streaming import Frame
 from tests.equivalence import dense
@@ -124,7 +124,7 @@ def test_the_size_of_chunks_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> 
     """Points are taken in chunks to save memory only."""
     x, y = wave(30)
     whole = model(FAMILIES["LegS"](20)).update(x, y)
-    for module in (objectives, online_gp):
+    for module in (bounds, online_gp):
         monkeypatch.setattr(module, "CHUNK", 7)
     parts = model(FAMILIES["LegS"](20)).update(x, y)
     torch.testing.assert_close(parts.bound(), whole.bound(), rtol=1e-10, atol=0)

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from gpvae import inference
+from gpvae.bounds import collapsed_site, expected_log_likelihood, online_elbo
 from gpvae.inducing import InducingVariables
 from gpvae.inference import Training
 from gpvae.kernels import covariance
-from gpvae.objectives import collapsed_site, expected_log_likelihood, online_elbo
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.streaming import Frame, StreamingPosterior
 from tests.equivalence import dense

@@ -5,9 +5,9 @@ import torch
 from gpytorch.likelihoods import BernoulliLikelihood, Likelihood, NegativeBinomialLikelihood, PoissonLikelihood
 
 from gpvae import OnlineGP
+from gpvae.bounds import collapsed_site, expected_log_likelihood, online_elbo
 from gpvae.inducing import LegS
-from gpvae.natural import natural_posterior
-from gpvae.objectives import collapsed_site, expected_log_likelihood, online_elbo
+from gpvae.natural_gradients import natural_posterior
 from gpvae.posteriors import FreeForm
 from gpvae.streaming import StreamingPosterior
 from tests.toys import gaussian, matern, tasks

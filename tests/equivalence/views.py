@@ -5,9 +5,9 @@ from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.inducing import InducingVariables
-from gpvae.linalg import SMALLEST_JITTER
 from gpvae.posteriors import Posterior
 from gpvae.streaming import Frame, StreamingPosterior
+from gpvae.utils.linalg import SMALLEST_JITTER
 from tests.equivalence.dense import Gaussian
 
 

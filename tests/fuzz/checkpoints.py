@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from callbacks.checkpoint import load_state, read_checkpoint
+from gpvae.cli.errors import is_for_people
 from gpvae.modules import StreamingGP
-from gpvae.spoken_errors import is_for_people
 from tests.cli.program import CONFIG, assert_same
 from tests.fuzz.outcomes import Outcome
 

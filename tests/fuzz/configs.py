@@ -13,7 +13,7 @@ import torch
 from lightning.pytorch.cli import LightningCLI
 
 from gpvae.cli import main
-from gpvae.stream_cli import StreamCLI
+from gpvae.cli.lightning_cli import StreamCLI
 from tests.fuzz.outcomes import Outcome
 
 

@@ -5,7 +5,7 @@ import traceback
 import torch
 
 from datamodules import ERA5
-from gpvae.spoken_errors import is_for_people
+from gpvae.cli.errors import is_for_people
 from tests.fuzz.outcomes import Outcome
 
 HOURS, TASKS = 24, 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from tests.era5.written import weather, write_new, write_old, write_step_types, write_zip
+from tests.datamodules.era5.written import weather, write_new, write_old, write_step_types, write_zip
 from tests.fuzz.damage import damaged
 from tests.fuzz.era5_files import HOURS, read_file
 from tests.fuzz.trials import Record, try_inputs

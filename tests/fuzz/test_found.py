@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 from datamodules.era5 import read_era5
-from tests.era5.written import weather, write_new, write_step_types, write_zip
+from tests.datamodules.era5.written import weather, write_new, write_step_types, write_zip
 
 
 @pytest.mark.parametrize("names", [["t2m"], ["t2m", "lsm"]])

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from gpvae.hippo import LegS, evolve_kuu
-from gpvae.hippo.direct import boundary
+from gpvae.hippo import LegS
 from tests import oracle
+from tests.hippo.direct import boundary, evolve_kuu
 
 SIZE, START, END = 5, torch.tensor(1.0, dtype=torch.float64), torch.tensor(2.0, dtype=torch.float64)
 KERNEL = oracle.Term(float("inf"), 1.0, (0.5,))

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from callbacks import ContinualLearning
 from datamodules import TaskStream
-from gpvae.catalogue import LIKELIHOODS, build_families, build_kernel, find_method
+from gpvae.methods import LIKELIHOODS, build_families, build_kernel, find_method
 from gpvae.modules import StreamingGP
 from gpvae.online_gp import OnlineGP
 

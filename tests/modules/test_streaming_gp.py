@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from datamodules import Toy, TwoMoons
-from gpvae.catalogue import METHODS
+from gpvae.methods import METHODS
 from gpvae.modules import StreamingGP
 from gpvae.modules.learners import Collapsed, FreeFormLearner, OnePass
 from tests.modules.learning import KERNEL, learn, library, moments

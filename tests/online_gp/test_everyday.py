@@ -9,7 +9,7 @@ from gpvae import OnlineGP
 from gpvae.inducing import CosS, FourierFeatures, LagT, LegS, LegSPath, LegSRecurrence, PivotedPoints, Points
 from gpvae.inducing.base import InducingVariables
 from gpvae.kernels import UnsupportedKernelError, covariance
-from gpvae.natural import PointSites, natural_posterior
+from gpvae.natural_gradients import PointSites, natural_posterior
 from gpvae.sites import Site
 from gpvae.streaming import Frame
 from tests.toys import matern, rbf

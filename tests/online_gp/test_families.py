@@ -9,9 +9,9 @@ from gpytorch.kernels import Kernel, MaternKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 
 from gpvae import OnlineGP
+from gpvae.diagnostics import ResolutionWarning
 from gpvae.inducing import CosS, FourierFeatures, InducingVariables, LegS, LegSPath, PivotedPoints, Points
 from gpvae.kernels import covariance
-from gpvae.suitability import ResolutionWarning
 from tests.equivalence import dense
 from tests.toys import FAMILIES, gaussian, matern, model, rbf, snapshot, states_equal, tasks, wave
 
@@ -75,7 +75,7 @@ def test_a_stream_warns_when_it_outgrows_its_variables() -> None:
         gp.update(x[100:], y[100:])
 
 
-@pytest.mark.filterwarnings("ignore::gpvae.linalg.JitterWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.utils.linalg.JitterWarning")
 def test_replacing_the_family_keeps_what_was_learnt() -> None:
     """LegS(30) → LegS(60) → CosS(80) → Points: predictions and their variances stay, and updates go on."""
     (x1, y1), (x2, y2) = tasks(2, 60)

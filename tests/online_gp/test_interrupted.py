@@ -6,7 +6,8 @@ from gpytorch.likelihoods import (
     PoissonLikelihood,
 )
 
-from gpvae import OnlineGP, hyperparameters, inference
+from gpvae import OnlineGP, inference
+from gpvae.hyperparameters import marginal_likelihood
 from gpvae.inducing import LegS, Points
 from tests.toys import FAMILIES, gaussian, matern, model, refused, snapshot, states_equal, tasks, wave
 
@@ -47,7 +48,7 @@ def test_an_interrupted_fit_leaves_the_hyperparameters_as_they_were(monkeypatch:
     """In the middle of the starts."""
     gp = model(LegS(20))
     calls = 0
-    original = hyperparameters.exact_log_evidence
+    original = marginal_likelihood.exact_log_evidence
 
     def interrupt(*arguments: object) -> torch.Tensor:
         nonlocal calls
@@ -56,7 +57,7 @@ def test_an_interrupted_fit_leaves_the_hyperparameters_as_they_were(monkeypatch:
             raise KeyboardInterrupt
         return original(*arguments)
 
-    monkeypatch.setattr(hyperparameters, "exact_log_evidence", interrupt)
+    monkeypatch.setattr(marginal_likelihood, "exact_log_evidence", interrupt)
     refused(gp, lambda: gp.fit_hyperparameters(*wave(20)), None, KeyboardInterrupt)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gpvae.shipped_configs import description, listing, shipped, with_files
+from gpvae.cli.configs import description, listing, shipped, with_files
 from tests.cli.program import refused, run_here
 from tests.configs.runs import CONFIGS, expect_warnings
 

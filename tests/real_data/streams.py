@@ -8,7 +8,7 @@ import gpytorch
 import torch
 
 import gpvae
-from datamodules.tasks import Task
+from datamodules.splits import Task
 
 
 @contextmanager

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from datamodules.series import audio, solar
-from datamodules.tasks import split_tasks
+from datamodules.solar_audio import audio, solar
+from datamodules.splits import split_tasks
 from gpvae import MisfitWarning, inducing
 from tests.real_data.streams import final_nlpd, fitted, one_thread
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
-from datamodules.tasks import first_dimension, l2_norm, split_tasks
+from datamodules.splits import first_dimension, l2_norm, split_tasks
 from datamodules.uci import powerplant, skillcraft
 from gpvae.hyperparameters import HyperparameterWarning
 from gpvae.inducing import LegSPath, PivotedPoints

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from callbacks.figures.reports import NAMES
-from gpvae.metrics.printing import short
 from gpvae.report.heat_maps import MOST_TASKS, shown_tasks
 from gpvae.report.tables import best_rows, in_seconds
-from gpvae.summary import mean_interval, summarise
-from gpvae.summary_tables import FORGETTING, Experiment, Interval
+from gpvae.results.experiments import FORGETTING, Experiment, Interval
+from gpvae.results.summary import mean_interval, summarise
+from gpvae.results.terminal import short
 from tests.report.made import LEARNING
 from tests.report.reading import Page, Table
 

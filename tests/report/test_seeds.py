@@ -9,7 +9,7 @@ from gpvae.report.command import write_report
 from gpvae.report.entries import Group
 from gpvae.report.groups import arrange
 from gpvae.report.runs import find_folders, read_runs
-from gpvae.summary import summarise
+from gpvae.results.summary import summarise
 from tests.report.made import config, write_picture, write_run
 from tests.report.reading import Page
 

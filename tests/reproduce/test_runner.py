@@ -15,8 +15,8 @@ from benchmarks.reproduce.__main__ import main
 from benchmarks.reproduce.estimate import in_words, remaining
 from benchmarks.reproduce.experiment import CONFIGS, Experiment
 from benchmarks.reproduce.runs import Run
-from gpvae.locks import hold_in_time, let_go
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
+from gpvae.utils.locks import hold_in_time, let_go
 
 ROOT = CONFIGS.parent
 TINY = Experiment("tiny", "toy", "toy_legs", "a test", {"data.num_tasks": 3}, seeds=1)

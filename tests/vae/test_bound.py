@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import MultivariateNormal, Normal
 
-from gpvae import view
-from gpvae.backbones import Decoder, Encoder
 from gpvae.inducing import CosS, LegS, PerDimPoints, PivotedPoints, Points
 from gpvae.kernels import covariance
-from gpvae.vae import GPVAE
+from gpvae.vae import shared_times
+from gpvae.vae.model import GPVAE
+from gpvae.vae.networks import Decoder, Encoder
 
 NOISE = 0.3
 
@@ -159,5 +159,5 @@ def test_sums_over_pairs_are_the_sums_themselves(monkeypatch: pytest.MonkeyPatch
     vae.stream.begin(vae.kernel, times[:, None])
     noise = torch.randn(3, 2, 14, dtype=torch.float64)
     by_pairs = vae.bound(*vae.task(times), y, mask, noise)
-    monkeypatch.setattr(view, "MOST_PAIRS", 0)
+    monkeypatch.setattr(shared_times, "MOST_PAIRS", 0)
     torch.testing.assert_close(vae.bound(*vae.task(times), y, mask, noise), by_pairs, rtol=1e-12, atol=1e-12)

@@ -6,8 +6,8 @@ import warnings
 import pytest
 import torch
 
+from gpvae.diagnostics import ResolutionWarning
 from gpvae.modules import SVGPVAE
-from gpvae.suitability import ResolutionWarning
 from tests.vae.learning import Data, learn
 
 HOURS, STEPS = 40, 150

@@ -4,9 +4,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpvae.draws import Draws
-from gpvae.ewc import EWC, flat
 from gpvae.modules.svgpvae import SVGPVAE
+from gpvae.vae.ewc import EWC, flat
+from gpvae.vae.keyed_noise import Draws
 
 
 def learnt_once(consolidation: str = "ewc") -> tuple[SVGPVAE, tuple[torch.Tensor, ...]]:

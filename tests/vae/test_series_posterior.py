@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from gpvae import series_posterior
 from gpvae.modules import SVGPVAE
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
+from gpvae.vae import series_posterior
 from tests.vae.learning import Data, learn
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from gpvae.draws import Draws
 from gpvae.modules import SVGPVAE
+from gpvae.vae.keyed_noise import Draws
 from tests.vae.learning import Data, learn
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")

@@ -9,8 +9,8 @@ from torch import Tensor
 
 import datamodules
 from benchmarks.reproduce.curves import common_seeds
-from datamodules.points import PointStream
-from datamodules.tasks import Task
+from datamodules.point_stream import PointStream
+from datamodules.splits import Task
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 from gpvae.modules import StreamingGP
 from gpvae.online_gp import OnlineGP

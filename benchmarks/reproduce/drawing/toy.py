@@ -14,12 +14,12 @@ from torch.distributions import Distribution, Normal
 
 from benchmarks.reproduce.drawing.checkpoints import Learnt, load
 from benchmarks.reproduce.drawing.styles import BLUE, GREEN, GREY, INK, PURPLE, VERMILLION
-from datamodules.tasks import Task
-from gpvae.inducing.hippo import TimeMemory
+from datamodules.splits import Task
+from gpvae.inducing.time import TimeMemory
 from gpvae.inference import Training, absorb
 from gpvae.kernels import covariance, variance
-from gpvae.linalg import cholesky, matvec, solve_lower
 from gpvae.online_gp import OnlineGP
+from gpvae.utils.linalg import cholesky, matvec, solve_lower
 
 NAME = "toy_figure_1"
 #: Colours of the first variables.

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from cdsapi.api import get_url_key_verify
 
-from datamodules.era5.cds.refusals import DownloadFailed
+from datamodules.era5.cds.errors import DownloadFailed
 
 ADDRESS = "https://cds.climate.copernicus.eu/api"
 PROFILE = "https://cds.climate.copernicus.eu/profile"

@@ -9,18 +9,18 @@ from pathlib import Path
 from ecmwf.datastores import Remote
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
-from datamodules.era5.cds import patience
+from datamodules.era5.cds import retry
 from datamodules.era5.cds.account import find_account
-from datamodules.era5.cds.checks import check_file
-from datamodules.era5.cds.explained import not_written
-from datamodules.era5.cds.patience import Deadline
-from datamodules.era5.cds.records import Record
-from datamodules.era5.cds.refusals import DownloadFailed, JobLost, TooLarge
-from datamodules.era5.cds.requested import Request, halves, title
-from datamodules.era5.cds.store import Store
-from datamodules.era5.cds.turns import Turns, somebody_downloads
-from datamodules.files import data_dir
-from gpvae.atomic import settle
+from datamodules.era5.cds.client import Store
+from datamodules.era5.cds.errors import DownloadFailed, JobLost, TooLarge
+from datamodules.era5.cds.explain import not_written
+from datamodules.era5.cds.job_records import Record
+from datamodules.era5.cds.locks import Turns, somebody_downloads
+from datamodules.era5.cds.monthly_requests import Request, halves, title
+from datamodules.era5.cds.retry import Deadline
+from datamodules.era5.cds.verify import check_file
+from datamodules.public_files import data_dir
+from gpvae.utils.atomic import settle
 
 IN_FLIGHT = 3  # months that wait in the queue together
 ABANDONED = 3600.0  # seconds after which an unfinished file is nobody's any more
@@ -68,13 +68,13 @@ def downloaded(wanted: Sequence[Request], hours: float) -> list[str]:
             raise FileNotFoundError("The files of ERA5 are not downloaded yet: call prepare_data() first.")
         if busy:
             last_seen = time.monotonic()
-        elif time.monotonic() - last_seen > patience.APART:
+        elif time.monotonic() - last_seen > retry.APART:
             raise DownloadFailed(
                 f"Process 0 did not complete the download: {len(files) - len(names)} of {len(files)} files of ERA5 are "
-                f"not in {data_dir()}, and nobody has been downloading them for {patience.APART / 60:g} minutes. See "
+                f"not in {data_dir()}, and nobody has been downloading them for {retry.APART / 60:g} minutes. See "
                 "what process 0 says; if it has them, set GPVAE_DATA_DIR to a folder that all machines see."
             )
-        deadline.sleep(patience.POLL)
+        deadline.sleep(retry.POLL)
 
 
 def _least(request: Request) -> list[Record]:
@@ -133,7 +133,7 @@ class _Downloads:
         return record.file is None or (self.refetch_preliminary and (record.preliminary_hours > 0 or unfinished))
 
     def _download(self, record: Record, later: Sequence[Request]) -> None:
-        for attempt in range(1, patience.SUBMISSIONS + 1):
+        for attempt in range(1, retry.SUBMISSIONS + 1):
             submitted_before = record.job is not None
             try:
                 job = self._job(record)
@@ -142,11 +142,9 @@ class _Downloads:
                 return
             except JobLost as error:
                 record.forget_job()
-                if attempt == patience.SUBMISSIONS or not (error.again or submitted_before):
+                if attempt == retry.SUBMISSIONS or not (error.again or submitted_before):
                     raise DownloadFailed(f"{title(record.request)} could not be downloaded. {error}") from None
-                rank_zero_info(
-                    f"{title(record.request)}: {error} Asking again, {attempt + 1} of {patience.SUBMISSIONS}."
-                )
+                rank_zero_info(f"{title(record.request)}: {error} Asking again, {attempt + 1} of {retry.SUBMISSIONS}.")
             self.deadline.pause(attempt)
 
     def _submit_ahead(self, later: Sequence[Request]) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import requests
 from requests.adapters import HTTPAdapter
 
-from datamodules.era5.cds.patience import Deadline
-from datamodules.era5.cds.refusals import FileRefused
+from datamodules.era5.cds.errors import FileRefused
+from datamodules.era5.cds.retry import Deadline
 
 
 class BoundedSession(requests.Session):

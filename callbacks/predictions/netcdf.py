@@ -1,0 +1,175 @@
+"""Predictions of `gpvae predict` for series of several variables, as netCDF in physical units."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lightning import LightningModule, Trainer
+from lightning.pytorch.callbacks import BasePredictionWriter
+from numpy.typing import NDArray
+from rich import print as show
+from torch import Tensor
+
+from callbacks.predictions.cf_file import Floats, PredictionFile
+from datamodules.era5 import SeriesStream
+from datamodules.era5.synthetic.sample import NOTE
+from gpvae import __version__
+
+FILE_NAME = "predictions.nc"
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+class NetCDFPredictions(BasePredictionWriter):
+    """Writes `predictions.nc`: mean, standard deviation and quantiles of every variable, in the units of ERA5.
+
+    Samples are brought to these units and reduced batch by batch. Every process keeps its own in a folder beside the
+    file, and the first puts them together in the end; so memory holds one batch, or one variable.
+
+    `Trainer.predict` also collects what the module predicts, all samples, unless `return_predictions=False`.
+
+    Args:
+        folder: Where to write.
+    """
+
+    def __init__(self, folder: str) -> None:
+        super().__init__("batch")
+        self.folder = Path(folder)
+        self._parts = self.folder
+
+    def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Agree on a folder with the other processes."""
+        _stream(trainer)
+        self._parts = self.folder / trainer.strategy.broadcast(f".{FILE_NAME}.{os.getpid()}")
+        self._parts.mkdir(parents=True, exist_ok=True)
+
+    def write_on_batch_end(
+        self,
+        trainer: Trainer,
+        pl_module: LightningModule,
+        prediction: dict[str, Tensor],
+        batch_indices: Sequence[int] | None,
+        batch: Any,  # noqa: ANN401
+        batch_idx: int,
+        dataloader_idx: int,
+    ) -> None:
+        """Keep what the samples of a batch come to.
+
+        Args:
+            trainer: The trainer.
+            pl_module: The module.
+            prediction: `series` `[B]`, `times` `[T]` in hours, and `samples` on the scale of the model `[N, B, T, V]`.
+            batch_indices: Not needed.
+            batch: Not needed.
+            batch_idx: Number of the batch.
+            dataloader_idx: Number of the loader.
+        """
+        samples = _stream(trainer).to_physical(prediction["samples"], prediction["series"])
+        seconds = (3600 * prediction["times"]).round().long()
+        name = f"{trainer.global_rank}_{dataloader_idx}_{batch_idx}"
+        np.save(self._parts / f"{name}.npy", summarised(samples.cpu().numpy()))
+        np.savez(self._parts / f"{name}.npz", series=prediction["series"].cpu().numpy(), seconds=seconds.cpu().numpy())
+
+    def on_predict_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Put together what all processes have kept."""
+        trainer.strategy.barrier("predictions")
+        if not trainer.is_global_zero:
+            return
+        try:
+            unfinished, stream = self._parts / FILE_NAME, _stream(trainer)
+            num_times = write_file(unfinished, self._parts, stream, about(pl_module, stream))
+            os.replace(unfinished, self.folder / FILE_NAME)
+        finally:
+            shutil.rmtree(self._parts, ignore_errors=True)
+        counts = f"{stream.num_variables} variables at {stream.num_series} locations and {num_times} times"
+        show(f"Predictions of {counts} are in {self.folder / FILE_NAME}")
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        """Leave nothing half done behind."""
+        if trainer.is_global_zero and self._parts != self.folder:
+            shutil.rmtree(self._parts, ignore_errors=True)
+
+
+def summarised(samples: NDArray[np.float64]) -> Floats:
+    """Mean, standard deviation and quantiles of samples `[N, B, T, V]`, as `[V, 2 + Q, B, T]`.
+
+    Args:
+        samples: The samples.
+    """
+    # The Weibull estimate of a quantile is not exceeded with the very probability, also by few samples.
+    quantiles = np.quantile(samples, QUANTILES, axis=0, method="weibull")
+    parts = np.concatenate([samples.mean(0)[None], samples.std(0)[None], quantiles])
+    return np.ascontiguousarray(np.moveaxis(parts, -1, 0), dtype=np.float32)
+
+
+def write_file(path: Path, parts: Path, stream: SeriesStream, attributes: dict[str, str]) -> int:
+    """Write the file from the parts of all processes, a variable at a time, and tell how many times it has.
+
+    Args:
+        path: The file.
+        parts: Folder with the parts.
+        stream: What they are predictions of.
+        attributes: Attributes of the file.
+
+    Raises:
+        RuntimeError: Some series were not predicted at some times.
+        FloatingPointError: A prediction is not a number.
+    """
+    files = sorted(parts.glob("*.npy"))
+    indices = []
+    for file in files:
+        with np.load(file.with_suffix(".npz")) as index:
+            indices.append((index["series"], index["seconds"]))
+    times = np.unique(np.concatenate([seconds for _, seconds in indices]))
+    places = [np.ix_(series, np.searchsorted(times, seconds)) for series, seconds in indices]
+    there = np.zeros((stream.num_series, len(times)), bool)
+    for place in places:
+        there[place] = True
+    if not there.all():
+        raise RuntimeError(
+            f"{(~there).sum()} of {there.size} predictions are missing: predict without trainer.limit_predict_batches."
+        )
+    with PredictionFile(path, stream.coordinates, times, QUANTILES, attributes) as file_:
+        for number, variable in enumerate(stream.variables):
+            values = np.empty((2 + len(QUANTILES), *there.shape), np.float32)
+            for file, place in zip(files, places, strict=True):
+                values[:, *place] = np.load(file, mmap_mode="r")[number]
+            if not np.isfinite(values).all():
+                raise FloatingPointError(
+                    f"predictions of {variable.short_name} ({variable.name}) are not finite, so the model is of no "
+                    "use: train it with a lower lr."
+                )
+            file_.write(variable, values[0], values[1], values[2:])
+    return len(times)
+
+
+def about(module: LightningModule, stream: SeriesStream) -> dict[str, str]:
+    """What the file says of itself.
+
+    Args:
+        module: What predicts.
+        stream: What is predicted.
+    """
+    told = {name: module.hparams[name] for name in ("method", "num_inducing", "num_samples") if name in module.hparams}
+    options = ", ".join(f"{name}={value}" for name, value in told.items())
+    learned = int(module.learned) if isinstance(module.learned, Tensor) else 0
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    attributes = {
+        "title": f"Predictions of {stream.num_variables} variables at {stream.num_series} locations",
+        "source": f"{type(module).__name__}({options}) after {learned} of {stream.num_tasks} tasks of "
+        f"{type(stream).__name__}",
+        "history": f"{now} gpvae {__version__}: predict",
+    }
+    if stream.synthetic:
+        attributes |= {"title": f"{attributes['title']} of SYNTHETIC weather", "synthetic": NOTE}
+    return attributes
+
+
+def _stream(trainer: Trainer) -> SeriesStream:
+    stream = trainer.datamodule  # type: ignore[attr-defined]
+    if not isinstance(stream, SeriesStream):
+        raise TypeError(f"NetCDFPredictions are of a datamodules.era5.SeriesStream, got {type(stream).__name__}")
+    return stream

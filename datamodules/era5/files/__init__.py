@@ -1,0 +1,1 @@
+"""ERA5 files of any layout, read as one archive."""

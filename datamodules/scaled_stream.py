@@ -1,0 +1,84 @@
+"""Streams of measured data, which are scaled before they are learnt."""
+
+from typing import Any, ClassVar, Literal, get_args
+
+from torch import Tensor
+
+from datamodules.point_stream import PointStream
+from datamodules.scaling import rescale, standardise
+from datamodules.splits import Task, first_dimension
+from gpvae.utils.checks import choice
+
+Statistics = Literal["first_task", "global"]
+
+
+class MeasuredStream(PointStream):
+    """A stream whose inputs are scaled to an interval and whose targets are standardised.
+
+    Args:
+        statistics: What sets the scale. "first_task": the training points of the first task, all that a learner can
+            know when the stream begins; a single input (time) is mapped so that the first task fills its share,
+            1 / num_tasks, of the interval. "global": all points, later tasks and test points too, as in the paper.
+        options: See `PointStream`.
+    """
+
+    interval: ClassVar[tuple[float, float]]
+    """Where the inputs are scaled to."""
+    standardises: ClassVar[bool] = True
+    """Whether the targets are standardised; counts are not."""
+
+    def __init__(self, statistics: Statistics = "first_task", **options: Any) -> None:
+        choice("statistics", statistics, get_args(Statistics))
+        super().__init__(**options)
+        self.statistics = statistics
+
+    def order(self, x: Tensor) -> Tensor:
+        """The place of each point in the stream `[N]`.
+
+        The world decides in which order points arrive, not the learner, so this goes by inputs on the scale of all
+        data whatever sets the scale for learning. Both kinds of statistics thus give the same tasks.
+
+        Args:
+            x: All inputs, as `read` gives them `[N, D]`.
+        """
+        return first_dimension(rescale(x, *self.interval))
+
+    def scaled(self, tasks: list[Task], x: Tensor, y: Tensor) -> list[Task]:
+        """The tasks on the scale they are learnt on.
+
+        Args:
+            tasks: The tasks, as measured.
+            x: All inputs, as measured `[N, D]`.
+            y: All targets, as measured `[N]`.
+        """
+        low, high = self.interval
+        if self.statistics == "first_task":
+            x, y = tasks[0].x_train, tasks[0].y_train
+            self._check_first_task(x, y)
+            if self.input_dim == 1:
+                high = low + (high - low) / self.num_tasks
+
+        def targets(values: Tensor) -> Tensor:
+            return standardise(values, like=y) if self.standardises else values
+
+        return [
+            Task(
+                rescale(task.x_train, low, high, like=x),
+                targets(task.y_train),
+                rescale(task.x_test, low, high, like=x),
+                targets(task.y_test),
+            )
+            for task in tasks
+        ]
+
+    def _check_first_task(self, x: Tensor, y: Tensor) -> None:
+        if (x == x[0]).all():
+            fault = "lie in one place"
+        elif self.standardises and (y == y[0]).all():
+            fault = "have one and the same target"
+        else:
+            return
+        raise ValueError(
+            f"All {len(x)} training points of the first task {fault}, which sets no scale: make fewer tasks "
+            '(num_tasks) or use statistics="global".'
+        )

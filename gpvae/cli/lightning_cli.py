@@ -1,0 +1,211 @@
+"""LightningCLI for streams of tasks: what is built from a config, where results go, and from where a run goes on."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from lightning import Trainer
+from lightning.pytorch.callbacks import ProgressBar
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
+from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
+
+from callbacks import (
+    ContinualLearning,
+    NetCDFPredictions,
+    PredictionTable,
+    TaskCheckpoint,
+    TaskFigures,
+    TaskProgress,
+    TaskReport,
+)
+from callbacks.checkpoint import check_written_at_once, load_state, read_checkpoint
+from callbacks.data_identity import check_same_data
+from callbacks.results_folder import LeavesFiles
+from datamodules import TaskStream
+from datamodules.era5 import SeriesStream
+from gpvae.cli import configs, run_folder
+from gpvae.cli.allowed_classes import allowed_by, only_from
+from gpvae.cli.errors import in_words
+from gpvae.cli.parser import HelpfulParser
+from gpvae.cli.saved_config import SavedConfig
+from gpvae.cli.slurm import with_plugins
+from gpvae.cli.yaml_limits import limit_configs
+from gpvae.modules import ContinualModule
+from gpvae.utils import provenance
+
+DESCRIPTION = (
+    "Learn a stream of tasks, and remember. `gpvae summary RUNS...` aggregates the results of several runs. "
+    "`gpvae report RUNS...` makes a page of them. "
+    "`gpvae configs` lists the configs that come with the package, for `gpvae fit -c NAME`. "
+    "`--allow PACKAGE` lets configs name classes of a package of yours; repeat it for several. "
+    "`--version` says which gpvae this is."
+)
+
+
+class StreamCLI(LightningCLI):
+    """LightningCLI for modules that learn streams of tasks, any subclass of theirs by its short name."""
+
+    def __init__(self, args: Sequence[str] | None = None) -> None:
+        allowed, words = allowed_by(sys.argv[1:] if args is None else args)
+        self._words = configs.with_files(words)
+        limit_configs()
+        with only_from(allowed):
+            super().__init__(
+                ContinualModule,
+                TaskStream,
+                subclass_mode_model=True,
+                subclass_mode_data=True,
+                parser_class=HelpfulParser,
+                parser_kwargs={"description": DESCRIPTION, "allow_abbrev": False},
+                seed_everything_default=1,
+                auto_configure_optimizers=False,
+                save_config_callback=SavedConfig,
+                trainer_defaults={
+                    "default_root_dir": "runs",
+                    "enable_model_summary": False,  # a table of three parameters
+                },
+                args=self._words,
+            )
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:  # noqa: ANN401
+        """Parse the words of the command that are the parser's."""
+        with in_words("The config cannot be read"):
+            self.config = parser.parse_args(args)
+
+    def instantiate_classes(self) -> None:
+        """Build data, module and trainer."""
+        with in_words("Data, model or trainer cannot be built as the config has it"):
+            super().instantiate_classes()
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        """Callbacks whose options are sections of the config; one seed for everything."""
+        parser.add_argument(
+            "--name",
+            type=str | None,
+            default=None,
+            help="Results go to runs/NAME/seed_N. Not given: the config file's name, and options changed beside it.",
+        )
+        parser.add_lightning_class_args(TaskReport, "report")
+        parser.add_lightning_class_args(TaskFigures, "figures")
+        parser.add_lightning_class_args(TaskCheckpoint, "checkpoint")
+        parser.link_arguments("seed_everything", "data.init_args.seed", compute_fn=int)
+        parser.link_arguments("seed_everything", "model.init_args.seed", compute_fn=int)
+        parser.link_arguments("data", "model.init_args.input_dim", _input_dim, apply_on="instantiate")
+        parser.link_arguments("data", "model.init_args.num_variables", _num_variables, apply_on="instantiate")
+
+    def _set_seed(self) -> None:
+        with in_words("The seed cannot be used"):
+            super()._set_seed()
+
+    def _parse_ckpt_path(self) -> None:
+        """Leave the config as it is given: a checkpoint of another config is an error, not a change of config."""
+
+    def instantiate_trainer(self, **kwargs: Any) -> Trainer:
+        """A trainer that goes through all tasks, evaluates after each of them, and leaves results where the run is."""
+        chosen = self._get(self.config_init, "trainer")
+        open_to_choice = ("max_epochs", "log_every_n_steps")
+        options = self.datamodule.trainer_options
+        kwargs |= {key: value for key, value in options.items() if key not in open_to_choice or chosen[key] is None}
+        folder = self._run_folder()
+        self._resolve_checkpoint(folder)
+        if chosen["logger"] in (None, True):
+            kwargs["logger"] = self.subcommand == "fit" and TensorBoardLogger(
+                folder.parent.parent, folder.parent.name, folder.name, default_hp_metric=False
+            )
+        kwargs["plugins"] = with_plugins(chosen["plugins"])
+        self.trainer_defaults["callbacks"] = [ContinualLearning(), *([TaskProgress()] if _wants_bar(chosen) else [])]
+        trainer = super().instantiate_trainer(**kwargs)
+        check_written_at_once(trainer)
+        for callback in trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(callback, LeavesFiles):
+                callback.folder = folder
+        if self.subcommand == "predict":
+            writer = NetCDFPredictions if isinstance(self.datamodule, SeriesStream) else PredictionTable
+            trainer.callbacks.append(writer(str(folder)))  # type: ignore[attr-defined]
+            self.config_init["predict"]["return_predictions"] = False  # nobody is here to take them
+        return trainer
+
+    @rank_zero_only
+    def before_fit(self) -> None:
+        """Make sure of the data before the results of an earlier run are moved out of the way."""
+        self.datamodule.prepare_data()
+        self.datamodule.setup("fit")
+        for task in range(self.datamodule.num_learnt):
+            self.model.check_task(*self.datamodule.task_data(task))
+        if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
+            return  # leaves nothing behind
+        folder = self._run_folder()
+        self._claims.enter_context(run_folder.claimed(folder))
+        if self._get(self.config, "ckpt_path") is None:
+            run_folder.clear(folder)
+
+    def _run_subcommand(self, subcommand: str) -> None:
+        with ExitStack() as self._claims:
+            super()._run_subcommand(subcommand)
+
+    def before_instantiate_classes(self) -> None:
+        """Name the run, in the config that is saved too, which begins with what made it."""
+        if self.subcommand != "fit":
+            self.save_config_callback = None  # there is no run to save it with
+        else:
+            parser = self._parser(self.subcommand)
+            parser.dump_header = [*(parser.dump_header or []), provenance.program()]
+        config = self.config[self.subcommand]
+        config["name"] = config["name"] or run_folder.name_of(config["config"] or [], self._words)
+        run_folder.check_name(config["name"])
+        self.save_config_kwargs["folder"] = self._run_folder()
+
+    def _run_folder(self) -> Path:
+        config = self.config[self.subcommand]
+        return Path(config["trainer"]["default_root_dir"]) / config["name"] / f"seed_{config['seed_everything']}"
+
+    def _resolve_checkpoint(self, folder: Path) -> None:
+        """`last` is the latest checkpoint of this config and seed; only `fit` can do without any.
+
+        Where there is none yet, `last` begins with the first task, so that one command starts a run and goes on with
+        it however often it was interrupted, before its first checkpoint too.
+        """
+        config = self.config_init[self.subcommand]
+        config["weights_only"] = True  # for whatever Lightning may load by itself, too
+        given = config.get("ckpt_path") or (None if self.subcommand == "fit" else "last")
+        if given is None:
+            return
+        path = folder / "checkpoints" / "last.ckpt" if given == "last" else Path(given)
+        if self.subcommand == "fit" and given == "last" and not path.is_file():
+            rank_zero_info(f"There is no checkpoint in {path.parent} yet: the run begins with its first task.")
+            config["ckpt_path"] = None
+            return
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"there is no checkpoint {path}: it is written by `fit` with the same config, name and seed; or give "
+                "the path of one as --ckpt_path"
+            )
+        checkpoint = read_checkpoint(path, to_go_on=self.subcommand == "fit")
+        self.model.on_load_checkpoint(checkpoint)
+        check_same_data(checkpoint, self.datamodule)
+        load_state(self.model, checkpoint, path)
+        config["ckpt_path"] = str(path)
+
+
+def _wants_bar(options: Mapping[str, Any]) -> bool:
+    """Whether there is to be a progress bar, and the user has none of their own."""
+    given = options["callbacks"] or []
+    given = given if isinstance(given, list) else [given]
+    return options["enable_progress_bar"] is not False and not any(isinstance(one, ProgressBar) for one in given)
+
+
+def _input_dim(stream: TaskStream) -> int:
+    """The dimension of inputs; that of time, where a stream is one of series."""
+    return getattr(stream, "input_dim", 1)
+
+
+def _num_variables(stream: TaskStream) -> int:
+    """How many variables a stream of series has, which its files may have to tell; else the one target."""
+    if not isinstance(stream, SeriesStream):
+        return 1
+    stream.prepare_data()
+    stream.setup()
+    return stream.num_variables

@@ -1,0 +1,158 @@
+"""Kernels, likelihoods, families of inducing variables and methods of the literature, by name."""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from gpytorch.constraints import Positive
+from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
+from gpytorch.likelihoods import (
+    BernoulliLikelihood,
+    GaussianLikelihood,
+    Likelihood,
+    NegativeBinomialLikelihood,
+    PoissonLikelihood,
+)
+
+from gpvae import inducing
+from gpvae.inducing import InducingVariables
+from gpvae.inducing.auto import AUTO, AUTO_FAMILIES
+from gpvae.utils import checks
+
+Scalar = bool | int | float | str
+KernelName = Literal["rbf", "matern12", "matern32", "matern52"]
+LikelihoodName = Literal["gaussian", "bernoulli", "negative_binomial", "poisson"]
+Inference = Literal["collapsed", "free_form"]
+
+LIKELIHOODS: dict[LikelihoodName, type[Likelihood]] = {
+    "gaussian": GaussianLikelihood,
+    "bernoulli": BernoulliLikelihood,
+    "negative_binomial": NegativeBinomialLikelihood,
+    "poisson": PoissonLikelihood,
+}
+SMOOTHNESS: dict[KernelName, float] = {"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}
+#: All that `gpvae.inducing` names, but for the contracts.
+FAMILIES = tuple(name for name in inducing.__all__ if not inspect.isabstract(getattr(inducing, name)))
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a method of the literature is made of.
+
+    Attributes:
+        family: Its inducing variables, for inputs that are time.
+        family_in_space: Those for inputs of several dimensions, where they differ.
+        options: Options of the family.
+        inference: How q(u) is found, where the method says so.
+        kernel: The kernel it is made for.
+    """
+
+    family: str
+    family_in_space: str | None = None
+    options: Mapping[str, Scalar] = field(default_factory=dict)
+    inference: Inference | None = None
+    kernel: KernelName = "rbf"
+
+
+METHODS: dict[str, Method] = {
+    "OSGPR": Method("Points", inference="collapsed"),
+    "OSVGP": Method("Points", inference="free_form"),
+    "OVC": Method("PivotedPoints"),
+    "OVC-optZ": Method("PivotedPoints", options={"trainable": True}),
+    "OVC-per-dim": Method("PerDimPoints"),
+    "OVFF": Method("FourierFeatures", inference="collapsed", kernel="matern52"),
+    "OHSGPR": Method("LegS", "LegSPath", inference="collapsed"),
+    "OHSVGP": Method("LegS", "LegSPath", inference="free_form"),
+    AUTO: Method(AUTO, inference="collapsed"),
+    **{name: Method(name) for name in FAMILIES},
+    "FourierFeatures": Method("FourierFeatures", kernel="matern52"),
+}
+
+
+def find_method(name: str) -> Method:
+    """The method of a name: one of the literature, a family of inducing variables, or `auto`.
+
+    Raises:
+        ValueError: There is none; the message names the nearest.
+    """
+    checks.choice("method", name, METHODS)
+    return METHODS[name]
+
+
+def build_kernel(name: KernelName, input_dim: int) -> Kernel:
+    """A scaled kernel with a lengthscale for each input dimension."""
+    return ScaleKernel(_base_kernel(name, ard_num_dims=input_dim if input_dim > 1 else None)).double()
+
+
+def latent_kernel(name: KernelName, latent_dim: int, shortest: float, longest: float) -> Kernel:
+    """Kernels of variance one, with lengthscales, learnt as logarithms, spread evenly in logarithm between two."""
+    if not 0 < shortest <= longest:
+        raise ValueError(f"lengthscales need 0 < shortest <= longest, got {shortest=}, {longest=}")
+    logarithm = Positive(torch.exp, torch.log)
+    kernel = _base_kernel(name, batch_shape=torch.Size([latent_dim]), lengthscale_constraint=logarithm).double()
+    spread = torch.linspace(0, 1, latent_dim, dtype=torch.float64)
+    kernel.lengthscale = (shortest * (longest / shortest) ** spread)[:, None, None]
+    return kernel
+
+
+def _base_kernel(name: KernelName, **options: Any) -> RBFKernel | MaternKernel:
+    return RBFKernel(**options) if name == "rbf" else MaternKernel(nu=SMOOTHNESS[name], **options)
+
+
+def families_of(
+    method: Method,
+    inducing: str | None,
+    num_inducing: int,
+    input_dim: int,
+    seed: int,
+    options: Mapping[str, Scalar] | None,
+) -> list[InducingVariables]:
+    """The families of inducing variables of a method, or another one in their place.
+
+    Args:
+        method: The method.
+        inducing: Name of the family to take instead; that of the method, with its options, if not given.
+        num_inducing: Number of variables.
+        input_dim: Input dimension.
+        seed: Seed, for the families that ask for it.
+        options: Further options of the family.
+    """
+    own = (method.family_in_space if input_dim > 1 else None) or method.family
+    preset = method.options if inducing is None else {}
+    return build_families(inducing or own, num_inducing, input_dim, seed, {**preset, **(options or {})})
+
+
+def build_families(
+    name: str, num_inducing: int, input_dim: int, seed: int, options: Mapping[str, Scalar]
+) -> list[InducingVariables]:
+    """The families of inducing variables of a name: one, or those that `auto` chooses from.
+
+    Args:
+        name: Name of a class in `gpvae.inducing`, or `auto`.
+        num_inducing: Number of variables.
+        input_dim: Input dimension, for the families that ask for it.
+        seed: Seed, for the families that ask for it.
+        options: Further arguments of the class.
+
+    Raises:
+        ValueError: No such family, or no such option; the message names the nearest.
+    """
+    names = [family.__name__ for family in AUTO_FAMILIES] if name == AUTO else [name]
+    return [_build_family(part, num_inducing, {"input_dim": input_dim, "seed": seed}, options) for part in names]
+
+
+def _build_family(
+    name: str, num_inducing: int, known: Mapping[str, Scalar], options: Mapping[str, Scalar]
+) -> InducingVariables:
+    checks.choice("inducing", name, FAMILIES)
+    family = getattr(inducing, name)
+    parameters = [p for p in inspect.signature(family).parameters if p != "num_inducing"]
+    for option in options:
+        checks.choice(f"an option of {name}", option, parameters)
+    asked = {key: value for key, value in known.items() if key in parameters}
+    try:
+        return family(num_inducing, **{**asked, **options})
+    except TypeError as error:  # an argument without a default
+        raise ValueError(f"{name} cannot be built: {error}; give it among the inducing options") from error

@@ -1,0 +1,1 @@
+"""What all figures share: canvas, colours and heat maps."""

@@ -1,0 +1,107 @@
+"""Elastic weight consolidation (Kirkpatrick et al. 2017), with a Fisher information that is a sum over samples."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vjp, vmap
+
+from gpvae.sites import Site
+from gpvae.vae.model import GPVAE, bound, sample
+from gpvae.vae.shared_times import View
+
+
+class EWC(nn.Module):
+    """The penalty ½ Σ_k Σ_i F_ki (θ_i - θ*_ki)² over the tasks k so far, in constant memory.
+
+    A sum of parabolas is a parabola: Σ_k F_k (θ - θ*_k)² = A (θ - m)² + rest. In the running form (Schwarz et al. 2018)
+    the anchor is that of the last task, and older information fades by `decay`.
+
+    Args:
+        num_parameters: Number of parameters.
+        running: The running form.
+        decay: What remains of older information from task to task, in the running form.
+    """
+
+    A: Tensor
+    m: Tensor
+    rest: Tensor
+
+    def __init__(self, num_parameters: int, running: bool = False, decay: float = 1.0) -> None:
+        super().__init__()
+        if not 0 <= decay <= 1:
+            raise ValueError(f"decay lies between 0 and 1, got {decay}")
+        self.running, self.decay = running, decay
+        self.register_buffer("A", torch.zeros(num_parameters))
+        self.register_buffer("m", torch.zeros(num_parameters))
+        self.register_buffer("rest", torch.zeros(()))
+
+    def consolidate(self, parameters: Tensor, fisher: Tensor) -> None:
+        """Add a task.
+
+        Args:
+            parameters: θ* of the task, flat.
+            fisher: F of the task, flat.
+        """
+        if self.running:
+            self.A.mul_(self.decay).add_(fisher)
+            self.m.copy_(parameters)
+            return
+        total = self.A + fisher
+        share = torch.where(total > 0, fisher / total.clamp_min(torch.finfo(total.dtype).tiny), 0.0)
+        self.rest += (self.A * share * (self.m - parameters) ** 2).sum()
+        self.m.lerp_(parameters, share)
+        self.A.copy_(total)
+
+    def forward(self, parameters: Tensor) -> Tensor:
+        """The penalty at θ, flat."""
+        return 0.5 * ((self.A * (parameters - self.m) ** 2).sum() + self.rest)
+
+
+def flat(modules: Sequence[nn.Module]) -> Tensor:
+    """All parameters of some modules in one vector."""
+    return torch.cat([p.reshape(-1) for module in modules for p in module.parameters()])
+
+
+def per_sample_gradients(network: nn.Module, inputs: tuple[Tensor, ...], cotangents: tuple[Tensor, ...]) -> Tensor:
+    """Gradients with respect to the parameters of a network, of each sample of a batch alone, `[B, P]`.
+
+    Args:
+        network: A network that gives a tuple of tensors.
+        inputs: A batch of its inputs.
+        cotangents: Derivatives of each sample's own objective with respect to the outputs for that sample.
+    """
+    parameters = {name: p.detach() for name, p in network.named_parameters()}
+
+    def gradient(sample: tuple[Tensor, ...], cotangent: tuple[Tensor, ...]) -> Tensor:
+        _, pull_back = vjp(  # type: ignore[misc]
+            lambda values: functional_call(network, values, sample), parameters
+        )
+        (gradients,) = pull_back(cotangent)
+        return torch.cat([g.reshape(-1) for g in gradients.values()])
+
+    return vmap(gradient)(inputs, cotangents)
+
+
+def squared_gradients(vae: GPVAE, view: View, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
+    """Squared gradients of the bound of each series with respect to encoder and decoder, `[B, P]`.
+
+    Args:
+        vae: The model.
+        view: The times of the observations.
+        past: The old sites of these series in the frame of the task, `[B, L]`.
+        y: Observations `[B, T, V]`.
+        mask: Which of them there are.
+        noise: A standard normal draw `[B, L, T]` that makes a sample of f.
+    """
+    with torch.enable_grad():
+        encoded = tuple(part.detach().requires_grad_() for part in vae.encode(view.times, y, mask))
+        q = vae.posterior(view, past, *encoded)
+        f = sample(q, view, noise)
+        decoded = vae.decode(view.times, f)
+        value = bound(q, past, decoded, y, mask).sum()
+        by_output = torch.autograd.grad(value, (*encoded, *decoded))
+    clock = vae.clock(view.times).expand(len(y), -1, -1)
+    encoder = per_sample_gradients(vae.encoder, (y, mask, clock), by_output[:2])
+    decoder = per_sample_gradients(vae.decoder, (f.detach(), clock), by_output[2:])
+    return torch.cat([encoder, decoder], -1).square()

@@ -1,0 +1,167 @@
+"""The Gaussian process variational autoencoder over a stream of tasks (paper, sections 2.4 and 5.3, appendix D.2).
+
+Shapes: B series, T times, V variables, L latent dimensions, M inducing variables.
+
+y_t = decoder(f_t) + noise, f a vector of L independent GPs over time for every series. The encoder's (ỹ, ṽ) act as
+observations of f, so q(u) is conjugate: in the site of a series G = Σ a aᵀ/ṽ, h = Σ a ỹ/ṽ, a = L⁻¹ kuf.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from gpytorch.kernels import Kernel
+from torch import Tensor, nn
+from torch.distributions import Normal
+
+from gpvae.bounds import online_elbo
+from gpvae.inducing import InducingVariables
+from gpvae.posteriors import Posterior
+from gpvae.sites import Site
+from gpvae.utils.row_store import take
+from gpvae.vae.keyed_noise import Draws
+from gpvae.vae.networks import Clock, Decoder, Encoder
+from gpvae.vae.series_posterior import SeriesPosterior
+from gpvae.vae.shared_times import View
+
+
+class GPVAE(nn.Module):
+    """Series with shared networks and kernels, and one streaming posterior for each series and latent dimension.
+
+    Args:
+        encoder: The encoder.
+        decoder: The decoder.
+        kernel: A kernel of batch shape `[L]`, over time.
+        inducing: A family of inducing variables.
+        periods: Periods of the clock that encoder and decoder look at.
+        power: α of power expectation propagation, by which the past is handed on from task to task.
+        shared_precision: One posterior covariance for all series, once a task has ended; see `SeriesPosterior`.
+        folder: Where to keep what is known of each series; in memory if not given.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        decoder: Decoder,
+        kernel: Kernel,
+        inducing: InducingVariables,
+        periods: Sequence[float] = (),
+        power: float = 0.0,
+        shared_precision: bool = False,
+        folder: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.encoder, self.decoder, self.clock = encoder, decoder, Clock(periods)
+        self.kernel = kernel.double()
+        (latent_dim,) = kernel.batch_shape
+        self.stream = SeriesPosterior(inducing, latent_dim, power, shared_precision, folder)
+
+    def task(self, times: Tensor, series: Tensor | None = None) -> tuple[View, Site]:
+        """Times of the present task, and the past of each series, seen from its inducing variables.
+
+        Args:
+            times: `[T]`.
+            series: Which series of this process; all if not given.
+        """
+        frame, carry = self.stream.carry(self.kernel)
+        return View.of(frame, times), carry(self.stream.site_of(series))
+
+    def encode(self, times: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Pseudo-observations of the latents and their precisions, `[B, L, T]`."""
+        return self.encoder(y, mask, self.clock(times))
+
+    def decode(self, times: Tensor, f: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation of y, `[..., T, V]`, given latents `[..., L, T]`."""
+        return self.decoder(f, self.clock(times))
+
+    def posterior(self, view: View, past: Site, mean: Tensor, precision: Tensor) -> Posterior:
+        """q(v) of each series and latent dimension, `[B, L]`, given the past and what the encoder says."""
+        return Posterior.from_site(past + pseudo_site(view, mean, precision))
+
+    def bound(self, view: View, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
+        """Σ_t E_q log p(y_t | f_t) - KL(q ‖ p) + E_q[log old site] of each series, `[B]`.
+
+        The -log N(f; ỹ, ṽ) of the paper's objective cancels against the one inside its L_H.
+
+        Args:
+            view: The times of the observations.
+            past: The old sites of these series in the frame of the task, `[B, L]`.
+            y: Observations `[B, T, V]`.
+            mask: Which of them there are.
+            noise: A standard normal draw `[B, L, T]` that makes a sample of f.
+        """
+        q = self.posterior(view, past, *self.encode(view.times, y, mask))
+        return bound(q, past, self.decode(view.times, sample(q, view, noise)), y, mask)
+
+    @torch.no_grad()
+    def consolidate(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
+        """End a task: what its data say, through the encoder as it is now, joins the past.
+
+        Args:
+            times: `[T]`.
+            y: Observations of all series, `[S, T, V]`; those of this process are looked at, some at a time.
+            mask: Which of them there are.
+        """
+        self.stream.settle(self.kernel)
+        frame, carry = self.stream.carry(self.kernel)
+        view = View.of(frame, times)
+
+        def learnt(series: Tensor) -> Site:
+            encoded = self.encode(times, take(y, series), take(mask, series))
+            return carry(self.stream.site_of(series)) + pseudo_site(view, *encoded)
+
+        self.stream.end_series(frame, len(y), learnt)
+
+    @torch.no_grad()
+    def latent(self, times: Tensor, series: Tensor | None = None) -> Normal:
+        """The posterior marginals of f, `[B, L, T]`, from the tasks learnt so far.
+
+        Args:
+            times: `[T]`.
+            series: Which series of this process; all if not given.
+        """
+        frame, carry = self.stream.present_frame(self.kernel)
+        return View.of(frame, times).latent(Posterior.from_site(carry(self.stream.site_of(series))))
+
+    @torch.no_grad()
+    def resolved(self, times: Tensor) -> Tensor:
+        """The share qff / kff of the prior variance that the inducing variables can follow, mean over times, `[L]`.
+
+        Args:
+            times: Times within the stream so far, `[T]`.
+        """
+        view = View.of(self.stream.present_frame(self.kernel)[0], times)
+        return 1 - (view.residual / view.prior).mean(-1)
+
+    @torch.no_grad()
+    def draws(self, times: Tensor, series: Tensor, num_samples: int, draws: Draws) -> tuple[Tensor, Tensor]:
+        """Mean and standard deviation of y for samples of f, `[B, T, V, S]`: their mixture is the prediction.
+
+        Args:
+            times: `[T]`.
+            series: Which series of this process, `[B]`.
+            num_samples: Number of samples.
+            draws: Where random numbers come from.
+        """
+        f = self.latent(times, series)
+        noise = draws.normal(series, num_samples, *f.mean.shape[1:]).transpose(0, 1)
+        mean, scale = self.decode(times, f.mean + f.stddev * noise)
+        return mean.movedim(0, -1), scale.movedim(0, -1)
+
+
+def pseudo_site(view: View, mean: Tensor, precision: Tensor) -> Site:
+    """The site of pseudo-observations `[B, L, T]`: G = Σ a aᵀ/ṽ, h = Σ a ỹ/ṽ."""
+    h = view.weighted_sum(precision * mean)
+    return Site(mean.new_zeros(mean.shape[:-1]), h, view.weighted_outer_sum(precision))
+
+
+def sample(q: Posterior, view: View, noise: Tensor) -> Tensor:
+    """A draw of f at each time `[B, L, T]`, from a standard normal draw of that shape."""
+    f = view.latent(q)
+    return f.mean + f.stddev * noise
+
+
+def bound(q: Posterior, past: Site, decoded: tuple[Tensor, Tensor], y: Tensor, mask: Tensor) -> Tensor:
+    """The bound of each series, `[B]`, from what the decoder makes of a draw of f."""
+    log_prob = Normal(*decoded).log_prob(torch.where(mask, y, 0.0))
+    expected = torch.where(mask, log_prob, 0.0).double().sum((-2, -1))
+    return expected + online_elbo(q, past, torch.zeros_like(q.mean[..., 0])).sum(-1)

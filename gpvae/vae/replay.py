@@ -1,0 +1,90 @@
+"""Posterior replay: the previous posterior supplies past latents, the previous decoder what to make of them.
+
+No data are kept. The old q(u) still knows the past latents, and the old decoder what they mean; the new decoder is
+asked to say the same of them as the inducing variables of the new task show them: blurred where they resolve less.
+"""
+
+import copy
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Normal, kl_divergence
+
+from gpvae.posteriors import Posterior
+from gpvae.sites import Site
+from gpvae.streaming import Frame
+from gpvae.utils.distributed import own_places
+from gpvae.utils.row_store import fill, take
+from gpvae.vae.keyed_noise import Draws
+from gpvae.vae.model import GPVAE
+from gpvae.vae.networks import Decoder
+from gpvae.vae.shared_times import View
+
+
+class Replay(nn.Module):
+    """KL between what the previous and the present decoder say of past latents.
+
+    Args:
+        decoder: The decoder that learns.
+        num_times: Number of past times at hand in a task, drawn anew for each.
+        num_draws: How many of them a step looks at.
+    """
+
+    def __init__(self, decoder: Decoder, num_times: int = 256, num_draws: int = 64) -> None:
+        super().__init__()
+        if num_times < 1 or num_draws < 1:
+            raise ValueError(f"replay needs times to draw from, got {num_times=}, {num_draws=}")
+        self.before = copy.deepcopy(decoder).requires_grad_(False)
+        self.num_times, self.num_draws = num_times, num_draws
+
+    def keep(self, decoder: Decoder) -> None:
+        """Keep the decoder of a task that has ended."""
+        self.before.load_state_dict(decoder.state_dict())
+
+    @torch.no_grad()
+    def prepare(
+        self, vae: GPVAE, frame: Frame, carry: Callable[[Site], Site], series: Tensor, end: float, seed: int
+    ) -> None:
+        """Look up the latents of all series of this process at past times, once for the task.
+
+        Args:
+            vae: The model, its past consolidated.
+            frame: The frame of the new task.
+            carry: How the past is seen from it.
+            series: The series.
+            end: Time at which the past ends.
+            seed: Seed of the times.
+        """
+        rng = torch.Generator().manual_seed(seed)
+        times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64).to(series.device)
+        self.clock = vae.clock(times)
+        before, as_it_was = vae.stream.present_frame(vae.kernel)
+        views = [(View.of(before, times), as_it_was), (View.of(frame, times), carry)]
+
+        def latents(some: Tensor) -> tuple[Tensor, ...]:
+            site = vae.stream.site_of(some)
+            both = [view.marginals(Posterior.from_site(seen(site))) for view, seen in views]
+            return tuple(part.float() for mean, variance in both for part in (mean, variance.sqrt()))
+
+        names = ("past_mean", "past_stddev", "shown_mean", "shown_stddev")
+        self.latents = fill(vae.stream.place("replay"), names, series, vae.stream.at_once, latents)
+
+    def forward(self, decoder: Decoder, series: Tensor, draws: Draws) -> Tensor:
+        """The mean KL per scalar, over draws of past latents, of each series, `[B]`.
+
+        Args:
+            decoder: The decoder that learns.
+            series: Which series of this process, `[B]`.
+            draws: Where random numbers come from.
+        """
+        some = draws.choices(self.num_times, self.num_draws).to(series.device)
+        mean, stddev, *others = (take(part, own_places(series))[..., some].double() for part in self.latents)
+        past, shown = Normal(mean, stddev), Normal(others[0], others[1])
+        noise, more = (draws.normal(series, *past.mean.shape[1:], purpose=name) for name in ("replay", "blur"))
+        blur = (shown.variance - past.variance).clamp_min(0).sqrt()
+        kept = torch.minimum(past.stddev, shown.stddev) * noise
+        with torch.no_grad():
+            wanted = Normal(*self.before(past.mean + past.stddev * noise, self.clock[some]))
+        f = shown.mean + kept + blur * more
+        return kl_divergence(wanted, Normal(*decoder(f, self.clock[some]))).mean((-2, -1))

@@ -1,0 +1,238 @@
+"""Streaming posteriors of many series, shared out among processes, in memory or in files."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from gpytorch.kernels import Kernel
+from torch import Tensor
+
+from gpvae.inducing import InducingVariables
+from gpvae.sites import Site
+from gpvae.streaming import Frame, StreamingPosterior
+from gpvae.utils.distributed import gathered, num_processes, over_processes, own, own_places, process_number
+from gpvae.utils.row_store import Files, Memory, Place, fill, take
+
+#: Numbers in the precisions of the series that are looked at together: 8 MB, as much as caches hold.
+AT_ONCE = 2**20
+
+
+class SeriesPosterior(StreamingPosterior):
+    """One site for each series and latent dimension, `[S, L]`; a process keeps those of its own series.
+
+    Args:
+        inducing: A family of inducing variables, common to all series.
+        latent_dim: Number of latent dimensions L.
+        power: α of power expectation propagation; 0 is the variational bound.
+        shared_precision: Keep one precision G for all series, the mean of theirs, and h for each. When a task ends,
+            posterior means stay as they are and covariances become equal.
+        folder: Keep sites in files of this folder, not in memory: those of the last task and of the one before.
+    """
+
+    num_series: Tensor
+    num_ended: Tensor
+    num_files: Tensor
+    fingerprint: Tensor
+
+    def __init__(
+        self,
+        inducing: InducingVariables,
+        latent_dim: int,
+        power: float = 0.0,
+        shared_precision: bool = False,
+        folder: str | Path | None = None,
+    ) -> None:
+        super().__init__(inducing, power)
+        self.latent_dim, self.shared_precision = latent_dim, shared_precision
+        self.folder = None if folder is None else Path(folder)
+        for name in ("num_series", "num_ended", "num_files"):
+            self.register_buffer(name, torch.zeros((), dtype=torch.int64))
+        self.rows = ("c", "h") if shared_precision else ("c", "h", "G")
+        self._opened = True
+        if self.folder is not None:
+            self.register_buffer("fingerprint", torch.zeros((), dtype=torch.int64))
+            for name in self.rows:
+                self.register_buffer(name, getattr(self, name), persistent=False)
+
+    @property
+    def configuration(self) -> str:
+        """What a site depends on."""
+        return super().configuration + (" and one precision for all series" if self.shared_precision else "")
+
+    @property
+    def site(self) -> Site:
+        """What the past says of the series of this process."""
+        if not self._opened:
+            self._open()
+        return super().site
+
+    def site_of(self, series: Tensor | None = None) -> Site:
+        """What the past says of some series of this process; of all of them if not given."""
+        return self.site if series is None else self.of_series(self.site, series)
+
+    def of_series(self, site: Site, series: Tensor) -> Site:
+        """Some rows of a site with a row for each series of this process; as it is where nothing is known yet."""
+        if not self.started:
+            return site
+        places = own_places(series)
+        return Site(take(site.c, places), take(site.h, places), take(site.G, places))
+
+    def place(self, name: str) -> Place:
+        """Where rows of this process go: into memory, or into files in a folder of that name."""
+        if self.folder is None:
+            return Memory()
+        return Files(self.folder / name, process_number(), num_processes())
+
+    @property
+    def at_once(self) -> int:
+        """How many series to look at together."""
+        return max(2, AT_ONCE // (self.latent_dim * self.inducing.num_inducing**2))
+
+    def own(self, num_series: int) -> Tensor:
+        """The series of this process."""
+        return own(num_series).to(self.L.device)
+
+    def begin(self, kernel: Kernel, x: Tensor) -> None:
+        """Move the inducing variables on to the inputs of a new task, once it is sure that its sites can be kept."""
+        if self.folder is not None:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise OSError(
+                    f"sites cannot be kept in {self.folder} ({error.strerror}): give a folder that can be written to"
+                ) from error
+        super().begin(kernel, x)
+
+    def keep(self, name: str, series: Tensor, compute: Callable[[Tensor], Site]) -> Site:
+        """A site with a row for each series of this process, computed for some series at a time.
+
+        Args:
+            name: What to call it.
+            series: The series of this process.
+            compute: Gives the site of some series.
+        """
+
+        def parts(some: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            site = compute(some)
+            return site.c, site.h, site.G
+
+        return Site(*fill(self.place(name), ("c", "h", "G"), series, self.at_once, parts))
+
+    def end_series(self, frame: Frame, num_series: int, compute: Callable[[Tensor], Site]) -> None:
+        """Consolidate a task.
+
+        Args:
+            frame: The frame of the task.
+            num_series: How many series there are, on all processes.
+            compute: Gives the sites of some series, past and task together.
+        """
+        series, name = self.own(num_series), _task_name(int(self.num_ended) + 1)
+        if self.shared_precision:
+            total = torch.stack([compute(some).G.sum(0, keepdim=True) for some in series.split(self.at_once)]).sum(0)
+            G = over_processes(total) / num_series
+            site = self.keep(name, series, lambda some: compute(some).with_precision(G))
+        else:
+            site = self.keep(name, series, compute)
+        self.end(frame, site)
+        self.num_ended += 1
+        self.num_series.fill_(num_series)
+        self.num_files.fill_(num_processes())
+        if self.folder is None:
+            return
+        self.place(name).settle()
+        self.fingerprint.copy_(over_processes(_fingerprint(self.h).to(self.L.device)))
+        if process_number() == 0:
+            shutil.rmtree(self.folder / _task_name(int(self.num_ended) - 2), ignore_errors=True)
+
+    def gather(self, state: dict[str, Tensor], prefix: str) -> None:
+        """Put the sites of all processes into a state of the first; where they are in files, they stay there.
+
+        Args:
+            state: The state of a module that this is a part of.
+            prefix: What the names of this part begin with.
+        """
+        if self.started and self.folder is None:
+            state.update({prefix + name: gathered(state[prefix + name]) for name in self.rows})
+
+    def share(self, state: dict[str, Tensor], prefix: str) -> None:
+        """Leave of a state that is to be loaded what belongs to this process.
+
+        Args:
+            state: The state of a module that this is a part of.
+            prefix: What the names of this part begin with.
+        """
+        if num_processes() > 1 and self.folder is None and state[prefix + "num_ended"] > 0:
+            mine = slice(process_number(), None, num_processes())
+            state.update({prefix + name: state[prefix + name][mine] for name in self.rows})
+
+    def _keep(self, site: Site) -> None:
+        """Take a new site as it is, without a copy; in memory laid out as one that is loaded would be."""
+        self.c.data, self.h.data, self.G.data = (part.contiguous() for part in (site.c, site.h, site.G))
+        self._opened = True
+
+    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+        if self.folder is not None and self.started:
+            self._check_run(self._files_of_all())
+            self._opened = False  # until they are needed, by as many processes as there are then
+
+    def _open(self) -> None:
+        """Look at the files of this process; where others have written them, gather its rows from theirs."""
+        files = self._files_of_all()
+        place = self.place(_task_name(int(self.num_ended)))
+        series = own(int(self.num_series))
+        for name, parts in files.items():
+            if len(parts) == num_processes():
+                rows = parts[process_number()]
+            else:
+                rows = place.empty(name, len(series), parts[0])
+                for row, number in enumerate(series.tolist()):
+                    rows[row] = parts[number % len(parts)][number // len(parts)]
+            getattr(self, name).data = rows
+        self._opened = True
+
+    def _files_of_all(self) -> dict[str, list[Tensor]]:
+        """The rows that each process has written when the last task ended."""
+        assert self.folder is not None
+        num_files, num_series = int(self.num_files), int(self.num_series)
+        files = Files(self.folder / _task_name(int(self.num_ended)), process_number(), num_files)
+        *latent, size, _ = self.L.shape
+        shapes = {"c": latent, "h": [*latent, size], "G": [*latent, size, size]}
+        counts = [len(range(process, num_series, num_files)) for process in range(num_files)]
+        try:
+            return {
+                name: [files.open(name, (count, *shapes[name]), self.L.dtype, i) for i, count in enumerate(counts)]
+                for name in self.rows
+            }
+        except FileNotFoundError as error:
+            raise FileNotFoundError(
+                f"{error}, which the checkpoint needs: its sites are in files, those of the last two tasks; give the "
+                "folder that they are in"
+            ) from error
+
+    def _check_run(self, files: dict[str, list[Tensor]]) -> None:
+        """Raise if another run has written to the folder since."""
+        if sum(_fingerprint(part) for part in files["h"]) != self.fingerprint.cpu():
+            raise ValueError(
+                f"the sites in {self.folder} are not those that the checkpoint was saved with: another run has kept "
+                "its own there; give each run a sites_folder of its own, and start this one again"
+            )
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move to a device or type, all but what is in files."""
+        kept = {} if self.folder is None else {name: self._buffers.pop(name) for name in self.rows}
+        try:
+            return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        finally:
+            self._buffers.update(kept)
+
+
+def _fingerprint(rows: Tensor) -> Tensor:
+    """A number that changes with any row and adds up over processes: the sum of all bits taken for whole numbers."""
+    return rows.view(torch.int64).sum()
+
+
+def _task_name(number: int) -> str:
+    return f"task_{number:02d}"

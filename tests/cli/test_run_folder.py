@@ -1,0 +1,65 @@
+"""Where the results of a run go."""
+
+from pathlib import Path
+
+import pytest
+
+from gpvae.cli import run_folder
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ([], "solar"),
+        (["--seed_everything", "3", "--ckpt_path", "last", "--trainer.devices", "2"], "solar"),
+        (["--model.num_inducing", "150"], "solar_num_inducing_150"),
+        (["--model.init_args.num_inducing=150"], "solar_num_inducing_150"),
+        (["--data", "Audio", "--model.method=OVC-optZ"], "solar_Audio_method_OVC-optZ"),
+        (["--model.inducing_options", "{ordering: kernel_max}"], "solar_inducing_options_ordering-kernel_max"),
+        (["--data.stop_after", "2"], "solar"),
+    ],
+)
+def test_a_run_is_named_by_its_config_and_by_what_changes_it(words: list[str], name: str) -> None:
+    assert run_folder.name_of(["configs/base.yaml", "configs/solar.yaml"], words) == name
+
+
+def test_a_name_never_leaves_the_folder() -> None:
+    assert "/" not in run_folder.name_of(["a.yaml"], ["--data.paths", "../../etc/*.nc"])
+
+
+@pytest.mark.parametrize("name", ["a\0b", "../up", "x/../../up", "/tmp/elsewhere", "two\nlines"])
+def test_nor_does_one_that_is_given(name: str) -> None:
+    with pytest.raises(ValueError, match="give one that is a folder below others"):
+        run_folder.check_name(name)
+    run_folder.check_name("solar/first try")
+
+
+def test_results_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "toy" / "seed_1"
+    for content in ("first", "second"):
+        run_folder.clear(folder)
+        folder.mkdir(parents=True)
+        (folder / "task_metrics.csv").write_text(content)
+    run_folder.clear(folder)
+    kept = sorted(file.read_text() for file in (tmp_path / ".earlier" / "toy").glob("*/task_metrics.csv"))
+    assert kept == ["first", "second"]
+    assert not folder.exists()
+
+
+def test_one_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_folder, "PATIENCE", 0.0)
+    folder = tmp_path / "toy" / "seed_1"
+    with run_folder.claimed(folder):
+        with pytest.raises(BlockingIOError, match=r"another process is at the run in .*seed_1: wait .* --name"):
+            run_folder.claimed(folder).__enter__()
+        with run_folder.claimed(tmp_path / "toy" / "seed_2"):
+            pass
+    with run_folder.claimed(folder):
+        pass
+    assert sorted(path.name for path in (tmp_path / "toy").iterdir()) == ["seed_1", "seed_2"]
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"results cannot be written to .*file/toy/seed_1 .*--trainer.default_root_dir"):
+        run_folder.claimed(tmp_path / "file" / "toy" / "seed_1").__enter__()

@@ -1,0 +1,230 @@
+"""What is told when there is nothing to be had."""
+
+import errno
+import logging
+import shutil
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import xarray as xr
+
+from datamodules.era5.cds.account import Account, find_account
+from datamodules.era5.cds.errors import DownloadFailed
+from datamodules.era5.cds.explain import LONGEST, plainly
+from datamodules.era5.cds.retry import Deadline
+from datamodules.era5.cds.session import BoundedSession
+from tests.datamodules.era5.cds import faults
+from tests.datamodules.era5.cds.answers import Weather
+from tests.datamodules.era5.cds.runs import check_data, check_no_key, check_no_key_in_files, left_over, stream, told
+from tests.datamodules.era5.cds.server import KEY, Fault, Store
+
+pytestmark = pytest.mark.usefixtures("hurried")
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        (
+            {"CDSAPI_KEY": ""},
+            "There is no key for the Climate Data Store: neither .*CDSAPI_KEY.* nor has .*none a line",
+        ),
+        ({"CDSAPI_KEY": f"12345:{KEY}"}, "of the old kind, with a colon"),
+        ({"CDSAPI_URL": "https://cds.climate.copernicus.eu/api/v2"}, "of the old kind"),
+        (
+            {"CDSAPI_URL": "cds.climate.copernicus.eu/api"},
+            "address .* is 'cds.*': it should be https://cds.climate.*/api",
+        ),
+        ({"CDSAPI_KEY": f"{KEY}\u200b"}, "has characters that no key has"),
+        ({"CDSAPI_KEY": f"{KEY} {KEY}"}, "has characters that no key has"),
+        ({"CDSAPI_KEY": f"not-{KEY}"}, r"does not know the key \(401 Authentication failed: \*\*\*\?\): copy it again"),
+    ],
+    ids=["none", "old", "old address", "no address", "odd", "twice", "wrong"],
+)
+def test_keys(variables: dict[str, str], says: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+        if not value:
+            monkeypatch.delenv(name)
+    with pytest.raises(DownloadFailed, match=says) as error:
+        stream().prepare_data()
+    check_no_key(told(error.value))
+    assert store.posts == []
+
+
+def test_keys_in_files(store: Store, weather: Weather, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "none").write_text(f"url: {store.url}/\nkey: {KEY}\n")
+    for name in ("CDSAPI_URL", "CDSAPI_KEY"):
+        monkeypatch.delenv(name)
+    stream().prepare_data()
+    check_data(weather)
+    assert KEY not in repr(find_account())
+
+
+def test_nobody_there(store: Store, weather: Weather, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CDSAPI_URL", "http://127.0.0.1:1")
+    with pytest.raises(DownloadFailed, match=r"at 127.0.0.1 cannot be reached.*refused\): check the network") as error:
+        stream().prepare_data()
+    check_no_key(told(error.value))
+    monkeypatch.setenv("CDSAPI_URL", store.url)
+    stream().prepare_data()
+    check_data(weather)
+
+
+def test_no_room_for_what_is_to_come(
+    store: Store, weather: Weather, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=100))
+        with pytest.raises(OSError, match=r"The disk is full: 0 MiB are to be downloaded to .*data.*Make room"):
+            stream().prepare_data()
+    assert left_over(tmp_path / "data") == []
+    stream().prepare_data()
+    assert len(store.posts) == 2
+    check_data(weather)
+
+
+def test_a_disk_that_fills_up(store: Store, weather: Weather, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("multiurl.http.HTTPDownloaderBase.transfer", full)
+        with pytest.raises(OSError, match=r"^The disk is full: make room, or set GPVAE_DATA_DIR"):
+            stream().prepare_data()
+    assert left_over(tmp_path / "data") == []
+    stream().prepare_data()
+    check_data(weather)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            lambda data: data.isel(valid_time=slice(0, -30)),
+            "no t2m for 30 hours from .* to 2020-01-31T23:00: ERA5 ends",
+        ),
+        (lambda data: data.drop_vars("t2m", errors="ignore"), "lacks variables: asked for 2m_temperature, found only"),
+    ],
+    ids=["hours", "variables"],
+)
+def test_files_that_lack_something(
+    change: Any,  # noqa: ANN401
+    says: str,
+    store: Store,
+    weather: Weather,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Less(Weather):
+        def __init__(self) -> None:
+            self._answers = {}
+
+        def fields(self, request: dict[str, Any]) -> dict[str, xr.Dataset]:
+            return {name: change(data) for name, data in weather.fields(request).items()}
+
+    store.weather = Less()
+    with pytest.raises(
+        DownloadFailed, match=f"ERA5 of 2020-01-30 to 31 .* could not be downloaded. What came .*{says}"
+    ):
+        stream().prepare_data()
+    assert left_over(tmp_path / "data") == []
+    assert not list((tmp_path / "data").rglob("*.nc"))
+    assert len(store.posts) == 2  # asking again would give no more
+    store.weather = weather
+    stream().prepare_data()
+    check_data(weather)
+
+
+def test_folders_that_cannot_be_written_to(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GPVAE_DATA_DIR", "XDG_CACHE_HOME", "TMPDIR"):
+        monkeypatch.setenv(name, str(tmp_path / "file"))
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
+    with pytest.raises(OSError, match=r"No folder to keep era5_cds in"):
+        stream().prepare_data()
+    assert store.posts == []
+
+
+def test_the_key_is_taken_to_no_other_server(store: Store) -> None:
+    def send_away(handler: Any) -> bool:  # noqa: ANN401
+        handler.send(b"", 302, {"Location": f"http://localhost:{store.server_port}/catalogue/v1/messages"})
+        return True
+
+    store.faults = [Fault("process", send_away)]
+    session = BoundedSession(Deadline(1.0))
+    session.trust_env = False
+    session.get(f"{store.url}/retrieve/v1/processes/reanalysis-era5-single-levels", headers={"PRIVATE-TOKEN": KEY})
+    session.close()
+    assert [(place, "PRIVATE-TOKEN" in headers) for place, _, headers in store.calls] == [
+        ("process", True),
+        ("messages", False),
+    ]
+
+
+def test_what_the_store_has_to_say_is_passed_on_without_the_key(store: Store) -> None:
+    def announce(handler: Any) -> bool:  # noqa: ANN401
+        messages = [{"content": f"Closed on Monday, {KEY}.", "severity": "warning"}, {"content": "Hello"}]
+        handler.reply({"messages": messages})
+        return True
+
+    store.faults = [Fault("process", announce, 1)]
+    with pytest.warns(UserWarning, match=r"The Climate Data Store says: Closed on Monday, \*\*\*\."):
+        stream().prepare_data()
+
+
+def test_options() -> None:
+    with pytest.raises(ValueError, match="download_hours is 0: it must be more than 0"):
+        stream(download_hours=0)
+
+
+def test_nothing_tells_the_key_even_with_all_there_is_to_log(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    store.faults = [Fault("status", faults.refuse(500, "no"))]
+    with pytest.raises(DownloadFailed) as error:
+        stream().prepare_data()
+    check_no_key(told(error.value), "".join(traceback.format_exception(error.value)), caplog.text, *capfd.readouterr())
+    assert error.value.__cause__ is error.value.__context__ is None
+    check_no_key_in_files(tmp_path)
+
+
+def answered(status: int, said: str) -> requests.HTTPError:
+    response = requests.Response()
+    response.status_code, response.url, response.reason = status, "http://127.0.0.1/", said
+    return requests.HTTPError("refused", response=response)
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        lambda said: answered(400, said),
+        lambda said: answered(500, said),
+        requests.ConnectionError,
+        requests.Timeout,
+        ValueError,
+    ],
+    ids=["400", "500", "unreachable", "timeout", "strange"],
+)
+def test_nothing_tells_part_of_the_key_where_words_of_the_store_are_cut(failing: Callable[[str], Exception]) -> None:
+    for before in range(LONGEST - 2 * len(KEY), LONGEST + 1):
+        error = failing(f"{'x' * before} PRIVATE-TOKEN:{KEY} and so on and on")
+
+        def fail(error: Exception = error) -> None:
+            raise error
+
+        with pytest.raises(DownloadFailed) as caught:
+            plainly(fail, Account("http://127.0.0.1", KEY, True))
+        assert KEY[:3] not in told(caught.value)
+
+
+def test_no_answer_tells_part_of_the_key(store: Store) -> None:
+    store.faults = [Fault("post", faults.refuse(400, "invalid request", "x" * (LONGEST - 30)))]
+    with pytest.raises(DownloadFailed, match=r"does not take the request .400 invalid request: x+") as error:
+        stream().prepare_data()
+    assert KEY[:3] not in told(error.value)

@@ -1,0 +1,124 @@
+"""Random frequencies stand for the kernel, and better ones come closer."""
+
+import math
+
+import gpytorch.kernels as gk
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch import Tensor
+
+from gpvae.inducing.spectral import Sampling, amplitudes, bandwidth, draw_frequencies, features, frequencies
+from gpvae.kernels import covariance
+
+samplings = pytest.mark.parametrize("sampling", ["plain", "orthogonal", "qmc"])
+X = torch.from_numpy(np.random.default_rng(0).uniform(-1, 1, (12, 3)))
+
+
+def kernels() -> dict[str, gk.Kernel]:
+    rbf = gk.ScaleKernel(gk.RBFKernel(ard_num_dims=3))
+    rbf.base_kernel.lengthscale = torch.tensor([[0.7, 1.0, 1.5]])
+    rbf.outputscale = 2.0
+    matern = gk.ScaleKernel(gk.MaternKernel(nu=1.5))
+    matern.base_kernel.lengthscale = 1.3
+    return {"rbf": rbf.double(), "matern": matern.double(), "sum": (rbf + matern).double()}
+
+
+def approximate(kernel: gk.Kernel, num: int, sampling: Sampling, seed: int) -> Tensor:
+    base = draw_frequencies(kernel, X.shape[-1], num, sampling, seed)
+    H = features(frequencies(kernel, base), X)
+    a = amplitudes(kernel, num)
+    return (H * torch.cat([a, a], -1)) @ H.mT
+
+
+def squared_error(kernel: gk.Kernel, num: int, sampling: Sampling, draws: int = 30) -> float:
+    exact = covariance(kernel, X, X)
+    return float(np.mean([float(((approximate(kernel, num, sampling, s) - exact) ** 2).mean()) for s in range(draws)]))
+
+
+@samplings
+@pytest.mark.parametrize("name", ["rbf", "matern", "sum"])
+def test_features_are_unbiased(name: str, sampling: Sampling) -> None:
+    """The mean over many seeds is the kernel, within four standard errors of the worst entry."""
+    kernel = kernels()[name].requires_grad_(False)
+    draws = torch.stack([approximate(kernel, 64, sampling, seed) for seed in range(300)])
+    exact = covariance(kernel, X, X)
+    standard_error = draws.std(0) / math.sqrt(len(draws))
+    assert float(((draws.mean(0) - exact).abs() / (standard_error + 1e-4)).max()) < 4.5
+
+
+@samplings
+@pytest.mark.parametrize("name", ["rbf", "matern", "sum"])
+def test_more_frequencies_err_less(name: str, sampling: Sampling) -> None:
+    """Mean squared error falls at least like 1/R."""
+    kernel = kernels()[name].requires_grad_(False)
+    assert squared_error(kernel, 512, sampling) < squared_error(kernel, 64, sampling) / 5
+
+
+@pytest.mark.parametrize("sampling", ["orthogonal", "qmc"])
+@pytest.mark.parametrize("name", ["rbf", "sum"])
+def test_structured_frequencies_err_less_than_plain_ones(name: str, sampling: Sampling) -> None:
+    kernel = kernels()[name].requires_grad_(False)
+    assert squared_error(kernel, 96, sampling) < 0.8 * squared_error(kernel, 96, "plain")
+
+
+@samplings
+def test_equal_seeds_draw_equal_frequencies_and_others_do_not(sampling: Sampling) -> None:
+    a, b, c = (draw_frequencies(gk.RBFKernel(), 2, 33, sampling, seed) for seed in (5, 5, 6))
+    assert torch.equal(a, b)
+    assert not torch.equal(a, c)
+    assert a.shape == (33, 2)
+    assert a.dtype == torch.float64
+
+
+@samplings
+def test_the_variance_is_exact(sampling: Sampling) -> None:
+    """Σ_r a_r (cos² + sin²) = v, shared among the components however their number divides R."""
+    kernel = kernels()["sum"].requires_grad_(False)
+    K = approximate(kernel, 33, sampling, 0)
+    torch.testing.assert_close(K.diagonal(), covariance(kernel, X, X).diagonal())
+
+
+def test_dimensions_that_are_not_active_have_no_frequency() -> None:
+    kernel = gk.RBFKernel(ard_num_dims=2, active_dims=(0, 2)).double().requires_grad_(False)
+    kernel.lengthscale = torch.tensor([[0.5, 2.0]]).double()
+    base = draw_frequencies(kernel, 3, 4096, "qmc")
+    omega = frequencies(kernel, base)
+    assert not omega[:, 1].any()
+    torch.testing.assert_close(omega[:, [0, 2]], base[:, [0, 2]] / kernel.lengthscale)
+    K = approximate(kernel, 4096, "qmc", 0)
+    torch.testing.assert_close(K, covariance(kernel, X, X), rtol=0, atol=0.02)
+
+
+@samplings
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5, math.inf])
+def test_frequencies_follow_the_spectrum_of_the_kernel(nu: float, sampling: Sampling) -> None:
+    """In one dimension: normal for RBF, Student t with 2ν degrees of freedom for Matérn, up to sign."""
+    kernel = gk.RBFKernel() if math.isinf(nu) else gk.MaternKernel(nu=nu)
+    omega = draw_frequencies(kernel, 1, 2000, sampling).abs().numpy().ravel()
+    spectrum = stats.norm if math.isinf(nu) else stats.t(df=2 * nu)
+    assert stats.kstest(omega, lambda w: 2 * spectrum.cdf(w) - 1).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("tail", [0.5, 0.01, 1e-6])
+@pytest.mark.parametrize("nu", [0.5, 2.5, math.inf])
+def test_bandwidth_is_the_quantile_of_the_spectrum(nu: float, tail: float) -> None:
+    """A share `tail` of the variance lies beyond it."""
+    kernel = (gk.RBFKernel() if math.isinf(nu) else gk.MaternKernel(nu=nu)).double()
+    kernel.lengthscale = 0.25
+    spectrum = stats.norm if math.isinf(nu) else stats.t(df=2 * nu)
+    assert 2 * spectrum.sf(bandwidth(kernel, tail) * 0.25) == pytest.approx(tail, rel=1e-9)
+
+
+def test_bandwidth_is_that_of_the_widest_component() -> None:
+    narrow, wide = gk.RBFKernel().double(), gk.RBFKernel(batch_shape=torch.Size([2])).double()
+    narrow.lengthscale, wide.lengthscale = 5.0, torch.tensor([[[3.0]], [[0.5]]]).double()
+    assert bandwidth(narrow + wide, 0.01) == pytest.approx(stats.norm.isf(0.005) / 0.5)
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    with pytest.raises(ValueError, match="sampling is one of"):
+        draw_frequencies(gk.RBFKernel(), 1, 8, "sobol")
+    with pytest.raises(ValueError, match="1 frequencies cannot serve 2 kernel components"):
+        draw_frequencies(gk.RBFKernel() + gk.RBFKernel(), 1, 1)
