@@ -15,7 +15,7 @@ from lightning.pytorch.plugins.io import AsyncCheckpointIO
 
 from callbacks.results_folder import LeavesFiles
 from gpvae.modules import ContinualModule
-from gpvae.utils.atomic import settle
+from gpvae.utils.atomic import publish
 
 #: Parts of every checkpoint of a run, and those that training goes on from.
 NEEDED: dict[str, type] = {"state_dict": dict, "hyper_parameters": dict, "datamodule_hyper_parameters": dict}
@@ -91,7 +91,7 @@ def _written(path: Path) -> Iterator[Path]:
     part = _part_of(path)
     try:
         yield part
-        settle(part, path)
+        publish(part, path)
     except OSError as error:
         part.unlink(missing_ok=True)
         raise OSError(

@@ -126,7 +126,7 @@ def prepare_on_disk(
             with becoming(folder) as unfinished:
                 place = Files(unfinished)
                 made = prepare(fields, tasks, first, place=place)
-                place.settle()  # else a loss of power could leave files of the right size, full of zeros
+                place.flush()  # else a loss of power could leave files of the right size, full of zeros
                 kept = {"mean": made.scaling.mean, "deviation": made.scaling.deviation, "observed": made.observed}
                 with replacing(unfinished / "scaling.pt") as path:
                     torch.save(kept, path)

@@ -19,12 +19,12 @@ def replacing(path: Path) -> Iterator[Path]:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         yield unfinished
-        settle(unfinished, path)
+        publish(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def settle(unfinished: Path, path: Path) -> None:
+def publish(unfinished: Path, path: Path) -> None:
     """Give a file that is complete its name, once the disk has all of it: a loss of power leaves no half of it either.
 
     Args:

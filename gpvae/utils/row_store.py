@@ -24,7 +24,7 @@ class Place(Protocol):
             like: Some of them.
         """
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Have rows that are complete where a loss of power leaves them."""
 
 
@@ -35,7 +35,7 @@ class Memory:
         """Room for rows, see `Place`."""
         return like.new_empty(num_rows, *like.shape[1:])
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Nothing to do, see `Place`."""
 
 
@@ -76,7 +76,7 @@ class Files:
             ) from error
         return self.open(name, shape, like.dtype, write=True)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Have what this process has written on the disk, see `Place`."""
         for path in self.folder.glob(f"*.{self.process}_of_{self.num_processes}"):
             with path.open("r+b") as file:

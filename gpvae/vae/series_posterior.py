@@ -141,7 +141,7 @@ class SeriesPosterior(StreamingPosterior):
         self.num_files.fill_(num_processes())
         if self.folder is None:
             return
-        self.place(name).settle()
+        self.place(name).flush()
         self.fingerprint.copy_(over_processes(_fingerprint(self.h).to(self.L.device)))
         if process_number() == 0:
             shutil.rmtree(self.folder / _task_name(int(self.num_ended) - 2), ignore_errors=True)

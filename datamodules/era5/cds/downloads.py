@@ -20,7 +20,7 @@ from datamodules.era5.cds.monthly_requests import Request, halves, title
 from datamodules.era5.cds.retry import Deadline
 from datamodules.era5.cds.verify import check_file
 from datamodules.public_files import data_dir
-from gpvae.utils.atomic import settle
+from gpvae.utils.atomic import publish
 
 IN_FLIGHT = 3  # months that wait in the queue together
 ABANDONED = 3600.0  # seconds after which an unfinished file is nobody's any more
@@ -168,7 +168,7 @@ class _Downloads:
         try:
             self.store.fetch(job, part)
             record.preliminary_hours = check_file(part, record.request)
-            settle(part, target)
+            publish(part, target)
         except OSError as error:
             if isinstance(error, DownloadFailed) or error.errno is None:
                 raise

@@ -10,7 +10,7 @@ from datamodules.era5.files.cache import kept, writable_folder
 from datamodules.era5.synthetic.britain import LATITUDES, LONGITUDES
 from datamodules.era5.synthetic.weather import make_weather
 from datamodules.era5.variables import KNOWN, StepType
-from gpvae.utils.atomic import settle
+from gpvae.utils.atomic import publish
 
 START = np.datetime64("2020-01-01T00", "h")
 VERSION = 2  # of what is written: a new one is made afresh, not taken from an old cache
@@ -31,7 +31,7 @@ def sample_files(num_hours: int) -> list[str]:
         with tempfile.TemporaryDirectory(prefix="making-", dir=target) as part:  # so that nobody ever reads half of it
             write_sample(Path(part), num_hours)
             for name in names:
-                settle(Path(part) / name, target / name)
+                publish(Path(part) / name, target / name)
             files = [target / name for name in names]
     return [str(file) for file in files]
 
