@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.report import console, parser, save
-from gpvae.metrics.task_table import FILE_NAME
-from gpvae.results.experiments import FORGETTING, Interval
+from gpvae.metrics.task_table import FILE_NAME, TaskTable
+from gpvae.results.experiments import Interval
 from gpvae.results.summary import summarise
 
 CONFIGS = {"sample": "era5_ohsvgp.yaml", "finse": "era5_finse.yaml"}
@@ -59,7 +59,7 @@ class Run:
     def done(self, where: Path) -> bool:
         """Whether its last task is scored."""
         file = where / self.folder / FILE_NAME
-        return file.exists() and f"\n{self.num_tasks},{self.num_tasks},nlpd_seen," in file.read_text()
+        return file.exists() and TaskTable.read(file).num_tasks == self.num_tasks
 
     def command(self, args: argparse.Namespace) -> list[str]:
         """The words after `gpvae`."""
@@ -137,11 +137,10 @@ def show(args: argparse.Namespace) -> None:
         if run.done(args.folder) and (key := (run.data, run.num_inducing, run.protection, run.variant)) not in rows:
             same = [other for seed in args.seeds if (other := Run(*run_of(key), seed)).done(args.folder)]
             (experiment,) = summarise([args.folder / other.folder for other in same])
-            end = (experiment.num_tasks, experiment.num_tasks)
             for metric in ("nlpd", "rmse", "coverage"):
-                rows[key][metric] = experiment.scores[f"{metric}_seen", *end]
+                rows[key][metric] = experiment.scores[experiment.num_tasks, None, metric, ""]
             if run.protection != JOINT:
-                rows[key]["forgetting"] = experiment.scores[f"nlpd{FORGETTING}", *end]
+                rows[key]["forgetting"] = experiment.forgetting["nlpd", ""]
     console.print("| data | M | networks kept by | variables | NLPD | forgetting | RMSE | coverage | runs |")
     console.print("|---|---|---|---|---|---|---|---|---|")
     for key, cells in rows.items():

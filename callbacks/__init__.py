@@ -1,6 +1,7 @@
 """Callbacks for training on a stream of tasks."""
 
 from callbacks.checkpoint import TaskCheckpoint
+from callbacks.clock import TaskClock
 from callbacks.continual import ContinualLearning
 from callbacks.figures import TaskFigures
 from callbacks.predictions.csv import PredictionTable
@@ -13,6 +14,7 @@ __all__ = [
     "NetCDFPredictions",
     "PredictionTable",
     "TaskCheckpoint",
+    "TaskClock",
     "TaskFigures",
     "TaskProgress",
     "TaskReport",

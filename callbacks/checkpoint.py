@@ -13,6 +13,7 @@ from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.plugins.io import AsyncCheckpointIO
 
+from callbacks.clock import timed
 from callbacks.results_folder import LeavesFiles
 from gpvae.modules import ContinualModule
 from gpvae.utils.atomic import publish
@@ -58,18 +59,20 @@ class TaskCheckpoint(LeavesFiles, Checkpoint):
             return  # after the last batch comes the evaluation, and then the end of the epoch
         steps, gathering = divmod(batch_idx + 1, trainer.accumulate_grad_batches)
         if not gathering and steps % self.every_n_steps == 0:
-            self._save(trainer, "last.ckpt")
+            with timed(trainer, "saving"):
+                self._save(trainer, "last.ckpt")
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Save after an epoch, under the name of its task where that is learnt."""
         assert isinstance(pl_module, ContinualModule)
-        if not (self.keep_tasks and pl_module.learned == pl_module.begun):
-            self._save(trainer, "last.ckpt")
-            return
-        saved = self._save(trainer, f"task_{int(pl_module.learned):02d}.ckpt")
-        if saved is not None and trainer.is_global_zero:
-            with _written(saved.with_name("last.ckpt")) as part:
-                shutil.copyfile(saved, part)
+        with timed(trainer, "saving"):
+            if not (self.keep_tasks and pl_module.learned == pl_module.begun):
+                self._save(trainer, "last.ckpt")
+                return
+            saved = self._save(trainer, f"task_{int(pl_module.learned):02d}.ckpt")
+            if saved is not None and trainer.is_global_zero:
+                with _written(saved.with_name("last.ckpt")) as part:
+                    shutil.copyfile(saved, part)
 
     def _save(self, trainer: Trainer, name: str) -> Path | None:
         """Save under a name, on all processes; where that is, if anywhere."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
-from gpvae.report.runs import read_runs
+from gpvae.results.runs import read_runs
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from benchmarks.reproduce.experiment import Experiment
 from benchmarks.reproduce.runs import Run as Planned
 from gpvae.metrics.task_table import TaskTable
 from gpvae.report.clock import read_times
-from gpvae.report.runs import read_runs
+from gpvae.results.runs import read_runs
 from gpvae.utils.atomic import replacing
 
 

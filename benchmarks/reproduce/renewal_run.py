@@ -17,7 +17,6 @@ from torch import Tensor
 from datamodules import Covid
 from gpvae.metrics import TaskScores, TaskTable, equal_mixture, for_likelihood
 from gpvae.metrics.task_table import FILE_NAME
-from gpvae.utils.atomic import replacing
 from gpvae.utils.provenance import program
 
 NEEDED = "the renewal model is sampled by Pyro, which is not installed: pip install -e '.[reproduce]'"
@@ -72,15 +71,8 @@ def write(
     model = {"class_path": "Renewal", "init_args": {"method": "AR(2) renewal", "offline": True, **asked}}
     config = {"model": model, "data": {"class_path": "datamodules.Covid", "init_args": known}}
     (folder / "config.yaml").write_text(f"# {program()}\n" + yaml.safe_dump(config, sort_keys=False))
-    table, end = TaskTable(), data.num_tasks
-    for key, value in scores.compute().items():
-        metric, _, what = key.partition("/")
-        if what == "seen":
-            table.set_seen(end, metric, float(value))
-        elif what.startswith("task_"):
-            table.set(end, int(what.removeprefix("task_")), metric, float(value))
-    with replacing(folder / FILE_NAME) as unfinished:
-        table.write(unfinished)
+    table = TaskTable(scores.compute(data.num_tasks))
+    table.write(folder / FILE_NAME)
     print(json.dumps(diagnostics, indent=1))
     for metric in table.metrics:
         print(f"{metric} {table.seen(metric)[-1]:.4f}")

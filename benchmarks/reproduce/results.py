@@ -13,8 +13,7 @@ from benchmarks.report import console
 from benchmarks.reproduce.experiment import Experiment
 from benchmarks.reproduce.experiments import EXPERIMENTS
 from benchmarks.reproduce.record import Line, gather, write
-from gpvae.results.experiments import Interval
-from gpvae.results.summary import mean_interval
+from gpvae.results.experiments import Interval, mean_interval
 
 PAGE = Path("docs/paper_runs.md")
 #: What each table is about, by the group of its experiments.

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.reproduce.experiment import Experiment
 from gpvae.metrics.task_table import FILE_NAME
-from gpvae.report.runs import read_runs
+from gpvae.results.runs import read_runs
 from gpvae.utils.atomic import replacing
 
 #: Folders beside `runs/`: what the programs say, and what became of each run.

@@ -12,6 +12,7 @@ from lightning.pytorch.utilities.seed import isolate_rng
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from callbacks.clock import timed
 from callbacks.figures.compose import Predictor, boundary_figure, forgetting_figure, stream_figure
 from callbacks.figures.decision_boundary import are_labels
 from callbacks.figures.reconstructions import reconstructions_figure
@@ -96,7 +97,7 @@ class TaskFigures(LeavesFiles, Callback):
         folder = self.results_folder(trainer)  # every process must ask
         if not trainer.is_global_zero:
             return
-        with _undisturbed(module):
+        with timed(trainer, "drawing"), _undisturbed(module):
             for tag, name, figure in self._figures(trainer, module, tasks, learned):
                 pixels = render(figure)
                 for logger in trainer.loggers:

@@ -12,10 +12,9 @@ from torch.distributions import Bernoulli, Distribution, Normal
 
 from callbacks.figures import decision_boundary, stream
 from callbacks.figures.interval import two_sd_interval
-from callbacks.figures.reports import LEAST_SPANS, NAMES, hint
 from datamodules.splits import Task
 from gpvae import OnlineGP
-from gpvae.metrics.registry import aim_of
+from gpvae.metrics import describe
 from gpvae.plotting.canvas import blank, legend_above, name_axes
 from gpvae.plotting.heat_map import draw_heat_map
 
@@ -102,9 +101,9 @@ def forgetting_figure(matrix: NDArray[np.float64], metric: str, dpi: int, note: 
         note: What the title adds about the data.
     """
     figure, ax = blank(5.6, 4.4, dpi)
-    name = NAMES.get(metric, metric)
-    draw_heat_map(ax, matrix, name + hint(metric), aim_of(metric), LEAST_SPANS.get(metric, 0.0))
-    name_axes(ax, "task", "after task", f"{name} of each task, as the stream goes on{note}")
+    description = describe(metric)
+    draw_heat_map(ax, matrix, description)
+    name_axes(ax, "task", "after task", f"{description.label} of each task, as the stream goes on{note}")
     return figure
 
 

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from callbacks.figures.reports import NAMES, ON_A_SCALE, ReportByVariable, hint
-from gpvae.metrics.registry import aim_of
+from callbacks.figures.reports import ReportByVariable
+from gpvae.metrics import describe
 from gpvae.plotting.canvas import BLUE, GREY, INK, LABEL, PALE, SMALL, TITLE, VERMILLION, frame
 
 #: Sizes in inches.
@@ -42,15 +42,16 @@ def skill_figure(report: ReportByVariable, note: str, dpi: int) -> Figure:
         for metric in report.metrics
     }
     metric, first = next(iter(scores.items()))
-    losses = {variable: aim_of(metric).loss(now) for variable, (_, now) in first.items()}
+    losses = {variable: describe(metric).best.loss(now) for variable, (_, now) in first.items()}
     order = sorted(first, key=lambda variable: -np.nan_to_num(losses[variable], nan=np.inf))
     size = (0.6 + PANEL * len(scores), HEAD + ROW * len(order))
     figure = Figure(size, dpi=dpi, facecolor="white", layout="constrained")
     axes = figure.subplots(1, len(scores), squeeze=False, sharey=True)[0]
     for ax, (metric, by_variable) in zip(axes, scores.items(), strict=True):
         draw_skill(ax, order, [by_variable[variable] for variable in order])
-        scale = " of standardised values" if metric in ON_A_SCALE else ""
-        ax.set_xlabel(f"{NAMES.get(metric, metric)}{scale}{hint(metric)}", fontsize=LABEL, color=INK)
+        about = describe(metric)
+        scale = " of standardised values" if about.standardised else ""
+        ax.set_xlabel(about.label + scale + about.hint, fontsize=LABEL, color=INK)
     figure.suptitle("Skill by variable, mean over tasks" + note, x=0.01, ha="left", fontsize=TITLE, color=INK)
     handles, labels = axes[0].get_legend_handles_labels()
     options: dict[str, Any] = {"frameon": False, "fontsize": SMALL, "labelcolor": INK, "handletextpad": 0.2}

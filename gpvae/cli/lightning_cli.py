@@ -17,6 +17,7 @@ from callbacks import (
     NetCDFPredictions,
     PredictionTable,
     TaskCheckpoint,
+    TaskClock,
     TaskFigures,
     TaskProgress,
     TaskReport,
@@ -116,7 +117,11 @@ class StreamCLI(LightningCLI):
                 folder.parent.parent, folder.parent.name, folder.name, default_hp_metric=False
             )
         kwargs["plugins"] = with_plugins(chosen["plugins"])
-        self.trainer_defaults["callbacks"] = [ContinualLearning(), *([TaskProgress()] if _wants_bar(chosen) else [])]
+        self.trainer_defaults["callbacks"] = [
+            TaskClock(),
+            ContinualLearning(),
+            *([TaskProgress()] if _wants_bar(chosen) else []),
+        ]
         trainer = super().instantiate_trainer(**kwargs)
         check_written_at_once(trainer)
         for callback in trainer.callbacks:  # type: ignore[attr-defined]

@@ -7,18 +7,18 @@ from torch import Tensor
 from torch.nn.functional import pad
 from torchmetrics import Metric
 
-from gpvae.metrics.target import LOWER, Aim
+from gpvae.metrics.target import LOWER, Target
 
 
 class TaskMatrix(Metric):
     """The matrix R with R[i, j] the score on task j after task i was learnt; both count from 1.
 
-    Scores are final: they were reduced over processes before. An entry given again replaces the earlier one, and
-    entries that several processes hold are averaged. Every process must have got as far as task i.
+    Scores have been reduced over processes before. An entry given again replaces the earlier one, and entries that
+    several processes hold are averaged. Every process must have reached task i.
 
     Args:
-        aim: What the score should be; `HIGHER` for one such as accuracy, `Aim(0.9)` for the coverage of 90 % intervals.
-        kwargs: Handed on to `torchmetrics.Metric`.
+        target: The best score: `LOWER`, `HIGHER` (accuracy), or a value such as `Target(0.9)` (coverage).
+        kwargs: Arguments of `torchmetrics.Metric`.
     """
 
     is_differentiable = False
@@ -27,9 +27,9 @@ class TaskMatrix(Metric):
     values: Tensor
     known: Tensor
 
-    def __init__(self, aim: Aim = LOWER, **kwargs: Any) -> None:
+    def __init__(self, target: Target = LOWER, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.aim = aim
+        self.target = target
         self.add_state("values", torch.zeros(0, 0, dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("known", torch.zeros(0, 0, dtype=torch.int64), dist_reduce_fx="sum")
 
@@ -56,13 +56,12 @@ class TaskMatrix(Metric):
 class Forgetting(TaskMatrix):
     """How much worse old tasks became: the mean over tasks j < T of R[T, j] - R[j, j].
 
-    The sign is turned where a higher score is better, so that more forgetting is always the greater number; where
-    scores should be near a value, it is their distances from it that are compared. Tasks of which one of the two
-    scores is not known are left out. NaN as long as there is no old task.
+    Scores are compared by their loss (see `Target`), so that more forgetting is always the greater number. Tasks
+    without one of the two scores are left out. NaN as long as there is no old task.
 
     Args:
-        aim: What the score should be; `HIGHER` for one such as accuracy, `Aim(0.9)` for the coverage of 90 % intervals.
-        kwargs: Handed on to `torchmetrics.Metric`.
+        target: The best score: `LOWER`, `HIGHER` (accuracy), or a value such as `Target(0.9)` (coverage).
+        kwargs: Arguments of `torchmetrics.Metric`.
 
     Example:
         >>> forgetting = Forgetting()
@@ -77,7 +76,7 @@ class Forgetting(TaskMatrix):
 
     def compute(self) -> Tensor:
         """The mean of what was lost."""
-        losses = self.aim.loss(super().compute())
+        losses = self.target.loss(super().compute())
         lost = (losses[-1] - losses.diagonal())[:-1] if len(losses) else losses.flatten()
         return lost.nanmean()
 
@@ -85,16 +84,11 @@ class Forgetting(TaskMatrix):
 class BackwardTransfer(Forgetting):
     """How much better old tasks became, minus `Forgetting`: the BWT of Lopez-Paz and Ranzato (2017).
 
-    Args:
-        aim: What the score should be; `HIGHER` for one such as accuracy, `Aim(0.9)` for the coverage of 90 % intervals.
-        kwargs: Handed on to `torchmetrics.Metric`.
-
     Example:
         >>> from gpvae.metrics import HIGHER
-        >>> transfer = BackwardTransfer(HIGHER)
-        >>> transfer.update(after_task=1, task=1, value=0.5)  # accuracy on task 1 when just learnt
-        >>> transfer.update(after_task=2, task=1, value=0.75)  # and after task 2
-        >>> transfer.update(after_task=2, task=2, value=0.5)
+        >>> transfer = BackwardTransfer(HIGHER)  # accuracy on task 1 when just learnt, and after task 2
+        >>> for scored in ((1, 1, 0.5), (2, 1, 0.75), (2, 2, 0.5)):
+        ...     transfer.update(*scored)
         >>> print(transfer.compute().item())
         0.25
     """
@@ -102,5 +96,5 @@ class BackwardTransfer(Forgetting):
     higher_is_better = True
 
     def compute(self) -> Tensor:
-        """The mean of what was won."""
+        """The mean of what was gained."""
         return -super().compute()

@@ -1,12 +1,16 @@
 """Metrics that are a mean over test points: NLPD, RMSE, coverage and accuracy."""
 
+import math
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch.distributions import Distribution
 from torchmetrics import Metric
+
+from gpvae.metrics.description import Description
+from gpvae.metrics.target import HIGHER, LOWER, Target
 
 
 def check_shapes(predictive: Distribution, target: Tensor) -> None:
@@ -40,6 +44,8 @@ class PointwiseMean(Metric):
         num_groups: How many groups there are.
         kwargs: Handed on to `torchmetrics.Metric`.
     """
+
+    description: ClassVar[Description]
 
     is_differentiable = False
     full_state_update = False
@@ -98,6 +104,7 @@ class NLPD(PointwiseMean):
         1.1689
     """
 
+    description = Description("NLPD", LOWER, resolution=0.1, standardised=True)
     higher_is_better = False
 
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:
@@ -117,6 +124,7 @@ class RMSE(PointwiseMean):
         3.5355
     """
 
+    description = Description("RMSE", LOWER, (0.0, math.inf), resolution=0.05, standardised=True)
     higher_is_better = False
 
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:
@@ -143,9 +151,9 @@ class Coverage(PointwiseMean):
         0.50
     """
 
-    higher_is_better = None  # neither: more than is promised is no better than less
     level = 0.9
-    target = level
+    description = Description("Coverage of 90 % intervals", Target(level), (0.0, 1.0), resolution=0.05)
+    higher_is_better = None  # neither: intervals that are too wide are as wrong as those that are too narrow
 
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:
         """1 inside, |P(Y <= y) - ½| <= level / 2."""
@@ -164,6 +172,7 @@ class Accuracy(PointwiseMean):
         0.75
     """
 
+    description = Description("Accuracy", HIGHER, (0.0, 1.0), resolution=0.05)
     higher_is_better = True
 
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:

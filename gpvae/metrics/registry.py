@@ -1,12 +1,13 @@
-"""Metrics by short name, what is better by them, and which of them fit a likelihood."""
+"""Metrics by short name, and which of them fit a likelihood."""
 
 from torchmetrics import Metric
 
 from gpvae.metrics.calibration import ECE
+from gpvae.metrics.description import Description
 from gpvae.metrics.pointwise import NLPD, RMSE, Accuracy, Coverage
-from gpvae.metrics.target import HIGHER, LOWER, Aim
+from gpvae.metrics.target import Target
 
-METRICS: dict[str, type[Metric]] = {
+METRICS: dict[str, type[NLPD | RMSE | ECE | Coverage | Accuracy]] = {
     "nlpd": NLPD,
     "rmse": RMSE,
     "ece": ECE,
@@ -36,16 +37,22 @@ def find_metric(name: str) -> type[Metric]:
     return METRICS[name]
 
 
-def aim_of(name: str) -> Aim:
-    """Which scores of a metric are better; lower ones, of a metric that is not known.
+def describe(name: str) -> Description:
+    """What a metric is called, which scores are better and how they are drawn.
 
     Args:
-        name: Short name of the metric.
+        name: Its short name; a metric that is not in `METRICS` is called by it.
     """
-    metric = METRICS.get(name)
-    if metric is not None and hasattr(metric, "target"):
-        return Aim(float(metric.target))
-    return HIGHER if metric is not None and metric.higher_is_better else LOWER
+    return METRICS[name].description if name in METRICS else Description(name)
+
+
+def target_of(name: str) -> Target:
+    """The best score of a metric; the lowest possible for a metric that is not in `METRICS`.
+
+    Args:
+        name: Its short name.
+    """
+    return describe(name).best
 
 
 def for_likelihood(name: str) -> list[str]:

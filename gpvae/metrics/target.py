@@ -1,4 +1,4 @@
-"""What a score should be: as low as it can, as high as it can, or near a value."""
+"""The best value of a score: as low or as high as possible, or one particular value."""
 
 import math
 from dataclasses import dataclass
@@ -12,29 +12,34 @@ Score = TypeVar("Score", float, Tensor, NDArray[np.float64])
 
 
 @dataclass(frozen=True)
-class Aim:
-    """What a score should be, and so which of two scores is better: the one with the smaller loss.
+class Target:
+    """The best value of a score. Of two scores the one with the smaller loss is better.
 
     Args:
-        target: The best value: minus infinity if lower is better, infinity if higher is, else what is right.
+        value: Minus infinity if lower is better, infinity if higher is better, else the best value itself.
 
     Example:
-        >>> honest = Aim(0.9)  # coverage of a 90 % interval: 1 is too wide, 0.7 too narrow
-        >>> print(honest.loss(1.0) < honest.loss(0.7))
+        >>> coverage = Target(0.9)  # of 90 % intervals: 1 is too wide, 0.7 too narrow
+        >>> print(coverage.loss(1.0) < coverage.loss(0.7))
         True
     """
 
-    target: float
+    value: float
 
     def loss(self, score: Score) -> Score:
-        """How bad a score is: itself, itself with the sign turned, or how far it is from the target.
+        """The score itself, its negative, or its distance from the target.
 
         Args:
-            score: A score, or an array of them.
+            score: A score, or an array of scores.
         """
-        if math.isinf(self.target):
-            return score if self.target < 0 else -score
-        return abs(score - self.target)
+        if math.isinf(self.value):
+            return score if self.value < 0 else -score
+        return abs(score - self.value)
+
+    def __str__(self) -> str:
+        if math.isinf(self.value):
+            return "lower is better" if self.value < 0 else "higher is better"
+        return f"best at {self.value:g}"
 
 
-LOWER, HIGHER = Aim(-math.inf), Aim(math.inf)
+LOWER, HIGHER = Target(-math.inf), Target(math.inf)

@@ -12,13 +12,14 @@ from torchmetrics import Metric
 
 from gpvae.metrics.pointwise import PointwiseMean
 from gpvae.metrics.registry import find_metric
+from gpvae.metrics.score import Score
 
 
-class Points(Metric):
-    """How many points there were, on all processes.
+class PointCount(Metric):
+    """The number of points, over all processes.
 
     Args:
-        kwargs: Handed on to `torchmetrics.Metric`.
+        kwargs: Arguments of `torchmetrics.Metric`.
     """
 
     full_state_update = False
@@ -41,11 +42,11 @@ class Points(Metric):
 class TaskScores(nn.Module):
     """One set of metrics for each task and one for the points of all tasks together.
 
-    Nothing of it goes into a checkpoint: scores are computed anew at each validation.
+    None of it goes into a checkpoint: scores are computed anew at each validation.
 
     Args:
         names: Short names of the metrics, see `METRICS`.
-        num_groups: How many groups points fall into, such as variables, that are scored one by one too.
+        num_variables: The number of variables; more than one are also scored one by one.
 
     Example:
         >>> import torch
@@ -54,30 +55,30 @@ class TaskScores(nn.Module):
         >>> scores.reset(num_tasks=2)
         >>> scores.update(0, Normal(torch.zeros(3), torch.ones(3)), torch.full((3,), 1.0))
         >>> scores.update(1, Normal(torch.zeros(1), torch.ones(1)), torch.full((1,), 3.0))
-        >>> for key, value in scores.compute().items():
-        ...     print(f"{key} {value:.2f}")
-        rmse/task_01 1.00
-        rmse/task_02 3.00
-        rmse/seen 1.73
+        >>> for score in scores.compute(after_task=2):
+        ...     print(score.metric, score.task or "all", f"{score.value:.2f}")
+        rmse 1 1.00
+        rmse 2 3.00
+        rmse all 1.73
     """
 
-    def __init__(self, names: Sequence[str], num_groups: int = 1) -> None:
+    def __init__(self, names: Sequence[str], num_variables: int = 1) -> None:
         super().__init__()
         if not names:
             raise ValueError("no metric to score tasks by; name one or more")
-        self.names, self.num_groups = list(dict.fromkeys(names)), num_groups
-        self.seen = self._metrics()  # the tasks' own points are added up in it, once they are all in
+        self.names, self.num_variables = list(dict.fromkeys(names)), num_variables
+        self.seen = self._metrics()  # pools the points of the tasks when scores are computed
         self.tasks = nn.ModuleList()
 
     def _metrics(self) -> nn.ModuleDict:
-        return nn.ModuleDict({"points": Points(), **{name: self._metric(name) for name in self.names}})
+        return nn.ModuleDict({"points": PointCount(), **{name: self._metric(name) for name in self.names}})
 
     def _metric(self, name: str) -> Metric:
         kind = find_metric(name)
-        return kind(num_groups=self.num_groups) if issubclass(kind, PointwiseMean) else kind()
+        return kind(num_groups=self.num_variables) if issubclass(kind, PointwiseMean) else kind()
 
     def reset(self, num_tasks: int) -> None:
-        """Forget all points and make room for so many tasks; on every process alike.
+        """Forget all points and make room for some tasks, the same number on every process.
 
         Args:
             num_tasks: The number of tasks.
@@ -90,67 +91,66 @@ class TaskScores(nn.Module):
             if isinstance(metric, Metric):
                 metric.reset()
 
-    def update(self, task: int, predictive: Distribution, target: Tensor, group: Tensor | None = None) -> None:
-        """Take in test points of one task.
+    def update(self, task: int, predictive: Distribution, target: Tensor, variable: Tensor | None = None) -> None:
+        """Add test points of one task.
 
         Args:
             task: Index of the task, from 0.
             predictive: Predictive distribution of each target.
             target: Targets, of the same shape.
-            group: Which group each target is of, from 0, of the same shape.
+            variable: Index of the variable of each target, of the same shape.
         """
         if not 0 <= task < len(self.tasks):
             raise IndexError(f"no task of index {task}: there is room for {len(self.tasks)}; call reset(num_tasks)")
         for metric in cast(nn.ModuleDict, self.tasks[task]).values():
-            groups = (group,) if isinstance(metric, PointwiseMean) else ()
+            groups = (variable,) if isinstance(metric, PointwiseMean) else ()
             cast(Metric, metric).update(predictive, target, *groups)
 
-    def compute(self) -> dict[str, Tensor]:
-        """Scores over the points of all processes, for every process; each of them must call this.
-
-        Returns:
-            `nlpd/task_01`, `nlpd/task_02`, ..., `nlpd/seen`, then the next metric. Tasks without points are left out.
-        """
-        with self._parts() as parts:
-            values = {
-                part: {name: cast(Metric, metric).compute() for name, metric in metrics.items()}
-                for part, metrics in parts.items()
-            }
-        scored = {part: scores for part, scores in values.items() if scores["points"] > 0}
-        return {f"{name}/{part}": scores[name] for name in self.names for part, scores in scored.items()}
-
-    def by_group(self, groups: Sequence[str]) -> dict[str, Tensor]:
-        """Scores of each group over the points of all processes, of metrics that are means over points.
-
-        Each process must call this.
+    def compute(self, after_task: int, variables: Sequence[str] = ()) -> list[Score]:
+        """Scores over the points of all processes; every process must call this.
 
         Args:
-            groups: Names of the groups.
+            after_task: How many tasks have been learnt.
+            variables: Names of the variables, to score them one by one by the metrics that are means over points.
 
         Returns:
-            `nlpd:t2m/task_01`, ..., `nlpd:t2m/seen`, for every group `t2m` and metric. What has no points is left out.
+            For each metric the scores of single tasks, then of all tasks, first over all variables. Tasks and variables
+            without points are left out.
         """
-        found: dict[str, Tensor] = {}
         with self._parts() as parts:
-            for name in self.names:
-                for part, metrics in parts.items():
-                    metric = metrics[name]
-                    if isinstance(metric, PointwiseMean):
-                        with metric.sync_context():
-                            scores, counts = metric.by_group(), metric.count.tolist()
-                        scored = zip(groups, scores, counts, strict=True)
-                        found |= {f"{name}:{group}/{part}": score for group, score, count in scored if count}
-        return found
+            counts = {task: int(cast(Metric, metrics["points"]).compute()) for task, metrics in parts.items()}
+            scores = [
+                Score(after_task, task, name, "", float(cast(Metric, metrics[name]).compute()))
+                for name in self.names
+                for task, metrics in parts.items()
+                if counts[task] > 0
+            ]
+            for name in self.names if variables else ():
+                for task, metrics in parts.items():
+                    found = self._by_variable(cast(Metric, metrics[name]), variables)
+                    scores += [Score(after_task, task, name, variable, value) for variable, value in found.items()]
+        return scores
+
+    @staticmethod
+    def _by_variable(metric: Metric, variables: Sequence[str]) -> dict[str, float]:
+        """Scores of the variables that have points on any process."""
+        if not isinstance(metric, PointwiseMean):
+            return {}
+        with metric.sync_context():
+            scored = zip(variables, metric.by_group().tolist(), metric.count.tolist(), strict=True)
+        return {variable: score for variable, score, count in scored if count}
 
     @contextmanager
-    def _parts(self) -> Iterator[dict[str, nn.ModuleDict]]:
-        """The metrics of each task, and those over the points of all tasks."""
+    def _parts(self) -> Iterator[dict[int | None, nn.ModuleDict]]:
+        """The metrics of each task by its number, and those over the points of all tasks under None."""
         for name, pooled in self.seen.items():
             cast(Metric, pooled).reset()
             for metrics in self.tasks:
                 cast(Metric, pooled).merge_state(cast(Metric, cast(nn.ModuleDict, metrics)[name]))
-        tasks = {f"task_{i:02d}": cast(nn.ModuleDict, metrics) for i, metrics in enumerate(self.tasks, start=1)}
+        parts: dict[int | None, nn.ModuleDict] = {
+            number: cast(nn.ModuleDict, metrics) for number, metrics in enumerate(self.tasks, start=1)
+        }
         with warnings.catch_warnings():
             # A process may have no points of a task that another has points of, and must still join in.
             warnings.filterwarnings("ignore", "The ``compute`` method of metric", UserWarning)
-            yield tasks | {"seen": self.seen}
+            yield {**parts, None: self.seen}

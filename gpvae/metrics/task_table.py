@@ -2,119 +2,138 @@
 
 import csv
 import math
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from gpvae.metrics.forgetting import Forgetting
-from gpvae.metrics.registry import METRICS, aim_of
+from gpvae.metrics.registry import METRICS, describe
+from gpvae.metrics.score import Score, ScoreKey, sort_key
 from gpvae.utils.atomic import replacing
 
 FILE_NAME = "task_metrics.csv"
-COLUMNS = ["after_task", "task", "metric", "value"]
-#: Ends the name of a metric over the points of all tasks seen; `task` then repeats `after_task`.
-SEEN = "_seen"
-#: Comes between the name of a metric and the variable whose points it is over, as in `nlpd:t2m`.
-OF = ":"
+COLUMNS = Score._fields
+#: Columns of files and checkpoints written before variables had a column, with metrics such as `nlpd_seen:t2m`.
+OLD_COLUMNS = ("after_task", "task", "metric", "value")
 
 
 class TaskTable:
-    """Scores by (after_task, task, metric); tasks count from 1, and a later score of the same three replaces it.
+    """Scores by (after_task, task, metric, variable); a later score with the same key replaces an earlier one.
 
-    A metric over the points of one variable is called `nlpd:t2m`, or `nlpd_seen:t2m` over all tasks seen.
+    Args:
+        scores: Scores to begin with.
     """
 
-    def __init__(self) -> None:
-        self.scores: dict[tuple[int, int, str], float] = {}
+    def __init__(self, scores: Iterable[Score] = ()) -> None:
+        self.scores: dict[ScoreKey, float] = {}
+        for score in scores:
+            self.add(score)
 
-    def set(self, after_task: int, task: int, metric: str, value: float, variable: str = "") -> None:
-        """Enter the score on one task, over its points or those of one variable."""
-        if not 1 <= task <= after_task:
-            raise ValueError(f"tasks count from 1 and are scored once learnt; got task {task} after task {after_task}")
-        self.scores[after_task, task, full_name(metric, variable)] = float(value)
+    def add(self, score: Score) -> None:
+        """Enter a score.
 
-    def set_seen(self, after_task: int, metric: str, value: float, variable: str = "") -> None:
-        """Enter the score over the points of all tasks seen, or those of one variable."""
-        self.set(after_task, after_task, metric + SEEN, value, variable)
+        Args:
+            score: The score; its task, if any, has been learnt.
+        """
+        if score.after_task < 1 or (score.task is not None and not 1 <= score.task <= score.after_task):
+            raise ValueError(
+                "tasks count from 1 and are scored once they are learnt; "
+                f"got task {score.task} after task {score.after_task}"
+            )
+        self.scores[score.key] = float(score.value)
+
+    def rows(self) -> list[Score]:
+        """All scores, in order."""
+        return [Score(*key, self.scores[key]) for key in sorted(self.scores, key=sort_key)]
 
     def drop_after(self, after_task: int) -> None:
-        """Forget what came after a task, for a run that went back to it."""
+        """Forget the scores after later tasks, when a run goes back to an earlier one."""
         self.scores = {key: value for key, value in self.scores.items() if key[0] <= after_task}
 
     @property
     def num_tasks(self) -> int:
-        """How many tasks were learnt at the end."""
-        return max((after_task for after_task, _, _ in self.scores), default=0)
+        """How many tasks were learnt in the end."""
+        return max((after_task for after_task, *_ in self.scores), default=0)
 
     @property
     def metrics(self) -> list[str]:
         """Names of the metrics, NLPD first."""
-        names = {metric.partition(OF)[0].removesuffix(SEEN) for _, _, metric in self.scores}
+        names = {metric for _, _, metric, _ in self.scores}
         return [name for name in METRICS if name in names] + sorted(names - METRICS.keys())
 
     @property
     def variables(self) -> list[str]:
         """Names of the variables that are scored one by one."""
-        names = dict.fromkeys(metric.partition(OF)[2] for _, _, metric in self.scores)
-        return [name for name in names if name]
+        return [name for name in dict.fromkeys(variable for *_, variable in self.scores) if name]
 
     def matrix(self, metric: str, variable: str = "") -> np.ndarray:
         """Scores `[after_task, task]`, both from 0; NaN above the diagonal and where there is none."""
-        return self._square(full_name(metric, variable))
+        matrix = np.full((self.num_tasks, self.num_tasks), np.nan)
+        for (after_task, task, *of), value in self.scores.items():
+            if task is not None and of == [metric, variable]:
+                matrix[after_task - 1, task - 1] = value
+        return matrix
 
     def seen(self, metric: str, variable: str = "") -> np.ndarray:
         """Scores over all tasks seen, `[after_task]` from 0; NaN where there is none."""
-        return self._square(full_name(metric + SEEN, variable)).diagonal().copy()
-
-    def _square(self, metric: str) -> np.ndarray:
-        square = np.full((self.num_tasks, self.num_tasks), np.nan)
-        for (after_task, task, name), value in self.scores.items():
-            if name == metric:
-                square[after_task - 1, task - 1] = value
-        return square
+        after = range(1, self.num_tasks + 1)
+        return np.array([self.scores.get((task, None, metric, variable), np.nan) for task in after])
 
     def forgetting(self, metric: str, variable: str = "") -> float:
-        """How much worse old tasks became by this metric, see `Forgetting`; NaN before the second task."""
-        forgetting = Forgetting(aim_of(metric), sync_on_compute=False)
-        for (after_task, task, name), value in self.scores.items():
-            if name == full_name(metric, variable):
+        """How much worse old tasks became, see `Forgetting`; NaN before the second task."""
+        forgetting = Forgetting(describe(metric).best, sync_on_compute=False)
+        for (after_task, task, *of), value in self.scores.items():
+            if task is not None and of == [metric, variable]:
                 forgetting.update(after_task, task, value)
         return float(forgetting.compute()) if self.num_tasks > 1 and forgetting.update_called else math.nan
 
     def write(self, path: Path) -> None:
-        """Write a csv file, all at once: whoever reads it meanwhile finds the old one or the new one."""
-        with replacing(path) as unfinished, unfinished.open("w", newline="") as file:
+        """Write a csv file atomically; the task of a score over all tasks seen is empty."""
+        with replacing(path) as temporary, temporary.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(COLUMNS)
-            for (after_task, task, metric), value in sorted(self.scores.items()):
-                writer.writerow([after_task, task, metric, repr(value)])
+            writer.writerows([*key, repr(value)] for *key, value in self.rows())
 
     @classmethod
     def read(cls, path: Path) -> "TaskTable":
-        """Read a csv file.
+        """Read a csv file, of the present layout or the one before it.
 
         Raises:
-            ValueError: The file is not what `write` writes; says in which line.
+            ValueError: The file has another layout or malformed lines; the message names the line.
         """
         table = cls()
         with path.open(newline="", errors="replace") as file:
             reader = csv.reader(file)
-            if (header := next(reader, [])) != COLUMNS:
+            if (header := tuple(next(reader, ()))) not in (COLUMNS, OLD_COLUMNS):
                 raise ValueError(f"{path}, line 1: expected the columns {','.join(COLUMNS)}; got {','.join(header)!r}")
             for row in reader:
                 try:
-                    after_task, task, metric, value = row
-                    table.set(int(after_task), int(task), metric, float(value))
-                except ValueError as error:
+                    table.add(_parse_old(*row) if header == OLD_COLUMNS else _parse(*row))
+                except (TypeError, ValueError) as error:  # a TypeError if cells are missing
                     raise ValueError(f"{path}, line {reader.line_num}: {','.join(row)!r} is no row: {error}") from error
+        if table.num_tasks > len(table.scores):
+            raise ValueError(f"{path} names {table.num_tasks} tasks, but has {len(table.scores)} row(s)")
         return table
 
 
-def full_name(metric: str, variable: str) -> str:
-    """What a metric is called in the file, over the points of all variables or, if one is given, of one.
+def _parse(after_task: str, task: str, metric: str, variable: str, value: str) -> Score:
+    return Score(int(after_task), int(task) if task else None, metric, variable, float(value))
+
+
+def _parse_old(after_task: str, task: str, metric: str, value: str) -> Score:
+    return upgrade(int(after_task), int(task), metric, float(value))
+
+
+def upgrade(after_task: int, task: int, name: str, value: float) -> Score:
+    """A row of the layout before, in which `nlpd_seen:t2m` is the NLPD of t2m over all tasks seen.
 
     Args:
-        metric: Name of the metric.
-        variable: Name of the variable.
+        after_task: How many tasks were learnt.
+        task: The task; that of scores over all tasks seen repeats `after_task`.
+        name: Name of metric and variable.
+        value: The score.
     """
-    return metric + OF + variable if variable else metric
+    metric, _, variable = name.partition(":")
+    seen = metric.endswith("_seen")
+    return Score(after_task, None if seen else task, metric.removesuffix("_seen"), variable, value)

@@ -9,7 +9,7 @@ from lightning import LightningModule
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
-from gpvae.metrics import TaskScores
+from gpvae.metrics import Score, TaskScores
 
 
 class ContinualModule(LightningModule):
@@ -22,7 +22,7 @@ class ContinualModule(LightningModule):
         num_variables: How many variables there are, each of them scored besides where there is more than one.
 
     Attributes:
-        scores_by_variable: Of the last evaluation, `nlpd:t2m/task_03`, ..., `nlpd:t2m/seen`.
+        last_scores: Scores of the last evaluation, of all variables together and one by one.
     """
 
     begun: Tensor
@@ -33,7 +33,7 @@ class ContinualModule(LightningModule):
         self.register_buffer("begun", torch.zeros((), dtype=torch.int64))
         self.register_buffer("learned", torch.zeros((), dtype=torch.int64))
         self.scores = TaskScores(metrics, num_variables)
-        self.scores_by_variable: dict[str, Tensor] = {}
+        self.last_scores: list[Score] = []
 
     @classmethod
     def load_from_checkpoint(  # type: ignore[override]
@@ -99,22 +99,18 @@ class ContinualModule(LightningModule):
     def on_validation_epoch_end(self) -> None:
         """Log `nlpd/task_03`, ..., `nlpd/seen` and `nlpd_by_variable/t2m`, against the number of tasks learnt."""
         self.log("step", self.learned.float(), sync_dist=True)
-        for name, value in self.scores.compute().items():
-            self.log(name, value, prog_bar=name == "nlpd/seen", sync_dist=True)
-        if self.scores.num_groups == 1:
-            return
-        self.scores_by_variable = self.scores.by_group(self._variable_names())
-        for name, value in self.scores_by_variable.items():
-            score, _, part = name.partition("/")
-            if part == "seen":  # single tasks of single variables would bury the rest of the log
-                metric, _, variable = score.partition(":")
-                self.log(f"{metric}_by_variable/{variable}", value, sync_dist=True)
+        variables = self._variable_names() if self.scores.num_variables > 1 else []
+        self.last_scores = self.scores.compute(int(self.learned), variables)
+        for score in self.last_scores:
+            if (name := log_name(score)) is not None:
+                value = torch.tensor(score.value, dtype=torch.float64, device=self.device)
+                self.log(name, value, prog_bar=name == "nlpd/seen", sync_dist=True)
 
     def _variable_names(self) -> list[str]:
-        """As the data call them; v01, v02, ... where they do not."""
+        """Short names of the variables in the data; v01, v02, ... if they have none."""
         variables = getattr(getattr(self.trainer, "datamodule", None), "variables", [])
         names = [variable.short_name for variable in variables]
-        return names or [f"v{number:02d}" for number in range(1, self.scores.num_groups + 1)]
+        return names or [f"v{number:02d}" for number in range(1, self.scores.num_variables + 1)]
 
     def on_test_epoch_start(self) -> None:
         """As for validation."""
@@ -131,6 +127,17 @@ class ContinualModule(LightningModule):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Refuse the checkpoint of a module that was built otherwise."""
         check_same_configuration(checkpoint.get("hyper_parameters", {}), self.hparams)
+
+
+def log_name(score: Score) -> str | None:
+    """The name of a score in logs; None for single tasks of single variables, which would bury the others.
+
+    Args:
+        score: The score.
+    """
+    if score.variable:
+        return f"{score.metric}_by_variable/{score.variable}" if score.task is None else None
+    return f"{score.metric}/seen" if score.task is None else f"{score.metric}/task_{score.task:02d}"
 
 
 def check_double_precision(device: torch.device) -> None:

@@ -1,4 +1,4 @@
-"""How scores are coloured: the best are dark, the worst bright."""
+"""Colours of scores: the best are dark, the worst bright."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from matplotlib import colormaps
 from matplotlib.colors import ListedColormap
 from numpy.typing import NDArray
 
-from gpvae.metrics.target import Aim
+from gpvae.metrics import Description, Target
 
 #: Colours from best to worst, which colour-blind readers tell apart.
 COLOURS = "cividis"
@@ -33,45 +33,44 @@ def colour_limits(values: Floats) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Shades:
-    """A scale of scores.
+class ColourScale:
+    """A colour scale for the scores of one metric.
 
     Args:
         low: Its lower end.
         high: Its upper end.
-        aim: Which scores are better.
-        span: How much worse than the best a score has to be to be as bright as can be.
+        target: The best score.
+        resolution: The brightest colour stands for scores at least this much worse than the best.
     """
 
     low: float
     high: float
-    aim: Aim
-    span: float = 0.0
+    target: Target
+    resolution: float = 0.0
 
     @classmethod
-    def of(cls, values: Floats, aim: Aim, span: float = 0.0) -> "Shades":
-        """The scale of some scores; what is right belongs to it, whether or not a score is there.
+    def of(cls, values: Floats, metric: Description) -> "ColourScale":
+        """The scale of some scores; it includes a finite target even if no score is near it.
 
         Args:
-            values: Scores, with at least one finite among them.
-            aim: Which of them are better.
-            span: Scores that lie closer together do not use up all shades.
+            values: Scores, at least one of them finite.
+            metric: The metric.
         """
         low, high = colour_limits(values)
-        if np.isfinite(aim.target):
-            low, high = min(low, aim.target), max(high, aim.target)
-        return cls(low, high, aim, span)
+        if np.isfinite(metric.best.value):
+            low, high = min(low, metric.best.value), max(high, metric.best.value)
+        return cls(low, high, metric.best, metric.resolution)
 
     def badness(self, values: Floats) -> Floats:
-        """From 0 for the best of the scale to 1 for the worst; what lies beyond it has the shade of its end.
+        """From 0 at the best end of the scale to 1 at the worst; scores beyond an end get its colour.
 
         Args:
             values: Scores; NaN stays NaN.
         """
         ends = np.array([self.low, self.high])
-        best = self.aim.loss(np.clip(self.aim.target, *ends))
-        worst = max(self.aim.loss(ends).max(), best + self.span)
-        return (self.aim.loss(np.clip(values, *ends)) - best) / (worst - best)
+        best = self.target.loss(np.clip(self.target.value, *ends))
+        worst = max(self.target.loss(ends).max(), best + self.resolution)
+        return (self.target.loss(np.clip(values, *ends)) - best) / (worst - best)
 
     def colour_map(self) -> ListedColormap:
         """Colours over the scale, from its lower end to its upper end."""

@@ -6,9 +6,9 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from gpvae.metrics.target import LOWER, Aim
+from gpvae.metrics import Description
 from gpvae.plotting.canvas import SMALL, add_colour_bar
-from gpvae.plotting.colour_scale import Shades
+from gpvae.plotting.colour_scale import ColourScale
 
 #: Up to so many tasks the values are written into the cells.
 MOST_NUMBERS = 12
@@ -16,22 +16,20 @@ MOST_NUMBERS = 12
 Floats = NDArray[np.float64]
 
 
-def draw_heat_map(ax: Axes, matrix: Floats, label: str, aim: Aim = LOWER, span: float = 0.0) -> None:
+def draw_heat_map(ax: Axes, matrix: Floats, metric: Description) -> None:
     """Rows: after which task; columns: which task. Bright is bad; cells without a value stay white.
 
     Args:
         ax: Axes.
         matrix: `[after, task]`, NaN where there is no value; at least one is finite.
-        label: What the colour bar measures.
-        aim: Which values are better, and dark.
-        span: Values that lie closer together do not use up all colours.
+        metric: The metric.
     """
-    shades = Shades.of(matrix, aim, span)
-    low, high = shades.low, shades.high
+    scale = ColourScale.of(matrix, metric)
+    low, high = scale.low, scale.high
     num_rows, num_columns = matrix.shape
     image = ax.imshow(
         np.ma.masked_invalid(np.clip(matrix, 2 * low - high, 2 * high - low)),  # infinite cells have a colour too
-        cmap=shades.colour_map(),
+        cmap=scale.colour_map(),
         vmin=low,
         vmax=high,
         aspect="auto",
@@ -45,7 +43,7 @@ def draw_heat_map(ax: Axes, matrix: Floats, label: str, aim: Aim = LOWER, span: 
         _write_values(ax, matrix, image)
     below, above = bool((matrix < low).any()), bool((matrix > high).any())
     extend = "both" if below and above else "min" if below else "max" if above else "neither"
-    add_colour_bar(ax, image, label, extend=extend)
+    add_colour_bar(ax, image, metric.label + metric.hint, extend=extend)
 
 
 def _write_values(ax: Axes, matrix: Floats, image: AxesImage) -> None:

@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from callbacks.figures.reports import BOUNDS, LEAST_SPANS
-from gpvae.metrics.task_table import SEEN
+from gpvae.metrics import describe
 from gpvae.plotting.canvas import INK, LABEL, blank
 from gpvae.plotting.colour_scale import colour_limits
 from gpvae.report.entries import Entry
@@ -44,7 +43,7 @@ def over_tasks(entries: Sequence[Entry], styles: Styles, metric: str) -> Figure 
     means = []
     for entry in entries:
         tasks = np.arange(1, entry.experiment.num_tasks + 1)
-        cells = [entry.experiment.scores.get((metric + SEEN, int(task), int(task)), NONE) for task in tasks]
+        cells = [entry.experiment.scores.get((int(task), None, metric, ""), NONE) for task in tasks]
         mean, low, high = _arrays(cells)
         means.append(mean)
         style = styles[entry.identity]
@@ -71,8 +70,8 @@ def learnt_and_at_the_end(entries: Sequence[Entry], styles: Styles, metric: str)
     for number, entry in enumerate(streams):
         end, scores, style = entry.experiment.num_tasks, entry.experiment.scores, styles[entry.identity]
         at = np.arange(len(shown)) + 0.7 * ((number + 0.5) / len(streams) - 0.5)
-        learnt, _, _ = _arrays([scores.get((metric, task, task), NONE) for task in shown])
-        now, low, high = _arrays([scores.get((metric, end, task), NONE) for task in shown])
+        learnt, _, _ = _arrays([scores.get((task, task, metric, ""), NONE) for task in shown])
+        now, low, high = _arrays([scores.get((end, task, metric, ""), NONE) for task in shown])
         means += [learnt, now]
         mark: dict[str, Any] = {"marker": style.marker, "ls": "", "ms": 4.5, "color": style.colour}
         ax.vlines(at, low, high, color=style.colour, lw=4, alpha=0.2)
@@ -123,9 +122,9 @@ def _framed(figure: Figure, ax: Axes, means: np.ndarray, metric: str, below: str
     """With limits that show the means, far outliers apart, and axes that end where scores do."""
     if not np.isfinite(means).any():
         return None
-    low, high = _limits(means, LEAST_SPANS.get(metric, 0.0))
+    low, high = _limits(means, describe(metric).resolution)
     room = ROOM * (high - low)
-    least, most = BOUNDS.get(metric, (-np.inf, np.inf))
+    least, most = describe(metric).bounds
     bottom, top = max(low - room, least), min(high + room, most)
     edge = EDGE * (top - bottom)  # a marker on the bound is drawn whole, though the axis ends there
     ax.set_ylim(bottom - edge * (bottom == least), top + edge * (top == most))

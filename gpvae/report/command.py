@@ -11,7 +11,7 @@ from rich.progress import Progress
 from gpvae.report.clock import read_times
 from gpvae.report.groups import arrange, short_names
 from gpvae.report.page import Report, whole_page
-from gpvae.report.runs import find_folders, read_runs
+from gpvae.results.runs import find_folders, read_runs
 from gpvae.results.terminal import console
 from gpvae.utils.atomic import replacing
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpvae.metrics.task_table import TaskTable
-from gpvae.report.config import RunConfig
 from gpvae.report.palette import Identity
 from gpvae.results.experiments import Experiment
+from gpvae.results.run_config import RunConfig
 
 
 @dataclass(frozen=True)

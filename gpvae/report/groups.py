@@ -10,12 +10,12 @@ import numpy as np
 
 from gpvae.metrics.task_table import FILE_NAME
 from gpvae.report import naming, variants
-from gpvae.report.config import RunConfig
 from gpvae.report.entries import DataSet, Entry, Group
 from gpvae.report.labels import identified, in_words, labelled
 from gpvae.report.palette import Identity
-from gpvae.report.runs import Run
-from gpvae.results.summary import average
+from gpvae.results.experiments import average
+from gpvae.results.run_config import RunConfig
+from gpvae.results.runs import Run
 
 UNKNOWN_DATA = "Data not recorded"
 

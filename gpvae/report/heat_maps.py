@@ -6,9 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib import colormaps
 
-from callbacks.figures.reports import LEAST_SPANS, NAMES
-from gpvae.metrics.registry import aim_of
-from gpvae.plotting.colour_scale import COLOURS, Shades
+from gpvae.metrics import describe
+from gpvae.plotting.colour_scale import COLOURS, ColourScale
 from gpvae.report.entries import Entry
 from gpvae.report.html import Markup, element
 from gpvae.report.tables import boxed
@@ -44,8 +43,8 @@ def heat_maps(entries: Sequence[Entry], metric: str) -> list[Markup]:
     values = np.array([_value(entry, metric, i, j) for entry in streams for i, j in _cells(entry)])
     if not np.isfinite(values).any():
         return []
-    shades = Shades.of(values, aim_of(metric), LEAST_SPANS.get(metric, 0.0))
-    return [_heat_map(entry, metric, shades) for entry in streams]
+    scale = ColourScale.of(values, describe(metric))
+    return [_heat_map(entry, metric, scale) for entry in streams]
 
 
 def shown_tasks(num_tasks: int) -> list[int]:
@@ -57,31 +56,32 @@ def shown_tasks(num_tasks: int) -> list[int]:
     return sorted({round(task) for task in np.linspace(1, num_tasks, min(num_tasks, MOST_TASKS))})
 
 
-def _heat_map(entry: Entry, metric: str, shades: Shades) -> Markup:
+def _heat_map(entry: Entry, metric: str, scale: ColourScale) -> Markup:
     tasks = shown_tasks(entry.experiment.num_tasks)
     heads = [element("th", task, scope="col") for task in tasks]
     rows = []
     for after in tasks:
-        cells = [
-            _cell(_value(entry, metric, after, task), shades) if task <= after else element("td") for task in tasks
-        ]
+        cells = [_cell(_value(entry, metric, after, task), scale) if task <= after else element("td") for task in tasks]
         rows.append(element("tr", element("th", after, scope="row"), *cells))
     some = "" if len(tasks) == entry.experiment.num_tasks else f" ({len(tasks)} of {entry.experiment.num_tasks} tasks)"
-    caption = f"{entry.label}: {NAMES.get(metric, metric)} of each task (across) after each task (down){some}"
+    caption = f"{entry.label}: {describe(metric).label} of each task (across) after each task (down){some}"
     corner = element("th", "after", scope="col")
     return boxed(caption, element("thead", element("tr", corner, *heads)), element("tbody", *rows))
 
 
-def _cell(value: float, shades: Shades) -> Markup:
+def _cell(value: float, scale: ColourScale) -> Markup:
     if math.isnan(value):
         return element("td", "–")
-    (share,) = shades.badness(np.array([value]))
+    (share,) = scale.badness(np.array([value]))
     return element("td", short(value), class_=f"s{round(share * (SHADES - 1))}")
 
 
 def _has_past(entry: Entry, metric: str) -> bool:
     """Whether anything is known of it before the last task."""
-    return any(after < entry.experiment.num_tasks for name, after, _ in entry.experiment.scores if name == metric)
+    return any(
+        after < entry.experiment.num_tasks and task is not None and name == metric
+        for after, task, name, _ in entry.experiment.scores
+    )
 
 
 def _cells(entry: Entry) -> list[tuple[int, int]]:
@@ -90,5 +90,5 @@ def _cells(entry: Entry) -> list[tuple[int, int]]:
 
 
 def _value(entry: Entry, metric: str, after: int, task: int) -> float:
-    cell = entry.experiment.scores.get((metric, after, task))
+    cell = entry.experiment.scores.get((after, task, metric, ""))
     return math.nan if cell is None else cell.mean

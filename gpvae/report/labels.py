@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from gpvae.report import naming, variants
-from gpvae.report.config import RunConfig
 from gpvae.report.entries import Entry
 from gpvae.report.palette import Identity
+from gpvae.results.run_config import RunConfig
 
 #: Stands for the folder of an experiment, where no option tells it from another.
 FOLDER = "/"

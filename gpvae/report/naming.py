@@ -8,7 +8,7 @@ from typing import Any
 import datamodules
 from gpvae.inducing.auto import AUTO
 from gpvae.methods import METHODS
-from gpvae.report.config import Part, RunConfig
+from gpvae.results.run_config import Part, RunConfig
 
 #: Options of data that say how they are learnt or fetched, not what they are.
 HOW = ("batch_size", "steps_per_epoch", "epochs_per_task", "seed", "joint", "predict_every")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from callbacks.figures.reports import NAMES, hint
+from gpvae.metrics import describe
 from gpvae.report import charts, clock, seeds, tables
 from gpvae.report.entries import Entry, Group
 from gpvae.report.heat_maps import heat_maps
@@ -77,12 +77,12 @@ def _legend(group: Group, name: str, styles: Styles) -> Markup:
 def _charts(group: Group, name: str, styles: Styles, which: str) -> Markup:
     figures = []
     for n, metric in enumerate(group.metrics):
-        title = f"{NAMES.get(metric, metric)} over all tasks seen{which}{hint(metric)}"
+        title = f"{describe(metric).label} over all tasks seen{which}{describe(metric).hint}"
         if drawn := charts.over_tasks(group.entries, styles, metric):
             figures.append(_figure(to_svg(drawn, f"{name}-seen{n}", f"Line chart: {title}"), title))
     for n, metric in enumerate(group.metrics[:1]):
         tasks = _tasks(group.entries)
-        title = f"{NAMES.get(metric, metric)} of {tasks}{which}: just learnt (hollow) and at the end (filled)"
+        title = f"{describe(metric).label} of {tasks}{which}: just learnt (hollow) and at the end (filled)"
         if drawn := charts.learnt_and_at_the_end(group.entries, styles, metric):
             figures.append(_figure(to_svg(drawn, f"{name}-tasks{n}", f"Chart: {title}"), title))
     return element("div", *figures, class_="charts")
@@ -109,7 +109,7 @@ def _forgetting(group: Group, which: str) -> Markup:
     for metric in group.metrics:
         if maps := heat_maps(group.entries, metric):
             shown = element("div", *maps, class_="maps")
-            title = f"{NAMES.get(metric, metric)} of each task after each task"
+            title = f"{describe(metric).label} of each task after each task"
             parts.append(_opened(title, shown) if parts else shown)
     if not parts:
         return Markup()

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from gpvae.report.entries import Entry, Group
-from gpvae.results.summary import average
+from gpvae.results.experiments import average
 
 #: So many seeds are written out; of more, the first and the last.
 MOST_WRITTEN = 6

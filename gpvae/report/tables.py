@@ -6,17 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from callbacks.figures.reports import NAMES, hint
-from gpvae.metrics.registry import aim_of
-from gpvae.metrics.target import LOWER
-from gpvae.metrics.task_table import SEEN
+from gpvae.metrics import LOWER, describe
 from gpvae.report.entries import Entry, Group
 from gpvae.report.html import Markup, element, joined
 from gpvae.report.labels import options_of
 from gpvae.report.naming import differing_keys, written
 from gpvae.report.seeds import differ, listed, most_shared, numbers, seeds_of, several
 from gpvae.report.seeds import written as written_seeds
-from gpvae.results.experiments import FORGETTING, Interval
+from gpvae.results.experiments import Interval
 from gpvae.results.terminal import short
 
 DASH = "–"
@@ -37,29 +34,29 @@ def score_table(group: Group, configs: Mapping[str, str], over: str) -> Markup:
     seeds = most_shared(group)
     rivals = [entry for entry in group.contenders if seeds_of(entry) == seeds]
     columns = [
-        (metric, suffix)
+        (metric, forgetting)
         for metric in group.metrics
-        for suffix in (SEEN, FORGETTING)
-        if any(_known(_at_the_end(entry, metric + suffix)) for entry in group.entries)
+        for forgetting in (False, True)
+        if any(_known(_at_the_end(entry, metric, forgetting)) for entry in group.entries)
     ]
-    cells = [[_at_the_end(entry, metric + suffix) for metric, suffix in columns] for entry in group.entries]
+    cells = [[_at_the_end(entry, metric, forgetting) for metric, forgetting in columns] for entry in group.entries]
     compared = [row if entry in rivals else [] for entry, row in zip(group.entries, cells, strict=True)]
     best = [
-        best_rows([row[i] if row else None for row in compared], metric, suffix)
-        for i, (metric, suffix) in enumerate(columns)
+        best_rows([row[i] if row else None for row in compared], metric, forgetting)
+        for i, (metric, forgetting) in enumerate(columns)
     ]
     top = [
         element(
             "th",
-            element("span", NAMES.get(metric, metric)),
-            element("small", hint(metric)),
+            element("span", describe(metric).label),
+            element("small", describe(metric).hint),
             scope="colgroup",
             colspan=count,
         )
         for metric, count in Counter(metric for metric, _ in columns).items()
     ]
     heads = [element("th", text, rowspan=2, scope="col") for text in ("Method", "Seeds", "Tasks")]
-    below = [element("th", "all tasks" if suffix == SEEN else "forgetting", scope="col") for _, suffix in columns]
+    below = [element("th", "forgetting" if forgetting else "all tasks", scope="col") for _, forgetting in columns]
     rows = [
         _row(
             joined(_method(entry, configs), element("small", entry.family if entry in group.contenders else NO_M)),
@@ -90,16 +87,16 @@ def _seeds(entry: Entry, which: bool) -> Markup:
     return element("td", len(names), element("small", f" ({listed(names)})") if which else "")
 
 
-def best_rows(cells: Sequence[Cell], metric: str, suffix: str) -> set[int]:
+def best_rows(cells: Sequence[Cell], metric: str, forgetting: bool) -> set[int]:
     """Which rows of a column are best: all that tie, none where there is nothing to compare.
 
     Args:
         cells: The column.
         metric: Name of its metric.
-        suffix: Whether it is forgetting, of which less is better.
+        forgetting: Whether it is forgetting, of which less is better.
     """
-    aim = aim_of(metric) if suffix == SEEN else LOWER
-    known = {i: aim.loss(cell.mean) for i, cell in enumerate(cells) if cell is not None and _known(cell)}
+    target = LOWER if forgetting else describe(metric).best
+    known = {i: target.loss(cell.mean) for i, cell in enumerate(cells) if cell is not None and _known(cell)}
     if len(known) < 2:
         return set()
     return {i for i, value in known.items() if value == min(known.values())}
@@ -173,9 +170,9 @@ def _row(label: str, *cells: Markup) -> Markup:
     return element("tr", element("th", label, scope="row"), *cells)
 
 
-def _at_the_end(entry: Entry, metric: str) -> Cell:
-    end = entry.experiment.num_tasks
-    return entry.experiment.scores.get((metric, end, end))
+def _at_the_end(entry: Entry, metric: str, forgetting: bool) -> Cell:
+    experiment = entry.experiment
+    return experiment.forgetting.get((metric, "")) if forgetting else experiment.final(metric)
 
 
 def _known(cell: Cell) -> bool:

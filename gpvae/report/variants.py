@@ -6,7 +6,7 @@ from typing import Any
 
 from gpvae import modules
 from gpvae.methods import METHODS
-from gpvae.report.config import Part, RunConfig
+from gpvae.results.run_config import Part, RunConfig
 
 KERNELS = {"rbf": "RBF", "matern12": "Matérn-1/2", "matern32": "Matérn-3/2", "matern52": "Matérn-5/2"}
 HYPERPARAMETERS = {

@@ -1,21 +1,21 @@
-"""What the runs of an experiment say together, and the tables that `gpvae summary` shows of it."""
+"""Scores averaged over the runs of an experiment, such as its seeds."""
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.table import Table
+import numpy as np
+from scipy import stats
 
-from gpvae.metrics.task_table import SEEN, full_name
-from gpvae.results.terminal import compact_table
-
-FORGETTING = "_forgetting"
+from gpvae.metrics import TaskTable
+from gpvae.metrics.score import ScoreKey, sort_key
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The mean over runs and its 95 % interval, by Student's t; without an interval (NaN) where there is one run."""
+    """The mean over runs and its 95 % interval, by Student's t; the interval of a single run is NaN."""
 
     mean: float
     low: float
@@ -30,17 +30,16 @@ class Interval:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What the runs of one experiment, such as its seeds, say together.
+    """The runs of one experiment.
 
     Args:
         name: Name of the folder that holds the runs.
         runs: Folders of the runs.
         num_tasks: How many tasks each run learnt.
         metrics: Names of the metrics, NLPD first.
-        variables: Names of the variables that are scored one by one, if they are asked for.
-        scores: By (metric, after_task, task). For a metric such as `nlpd_seen`, over all tasks seen, and for
-            `nlpd_forgetting`, at the end of the stream, the task repeats after_task. Those of a variable are called
-            `nlpd:t2m`, `nlpd_seen:t2m` and so on.
+        variables: Names of the variables that are scored one by one, if asked for.
+        scores: Scores averaged over runs, by (after_task, task, metric, variable).
+        forgetting: Forgetting at the end of the stream, by metric and variable.
     """
 
     name: str
@@ -48,64 +47,56 @@ class Experiment:
     num_tasks: int
     metrics: list[str]
     variables: list[str]
-    scores: dict[tuple[str, int, int], Interval]
+    scores: dict[ScoreKey, Interval]
+    forgetting: dict[tuple[str, str], Interval]
+
+    def final(self, metric: str, variable: str = "") -> Interval | None:
+        """The score over all tasks at the end of the stream."""
+        return self.scores.get((self.num_tasks, None, metric, variable))
 
 
-def to_table(experiment: Experiment, tasks: bool) -> Table:
-    """Scores at the end of the stream, a column for each metric.
-
-    Args:
-        experiment: The experiment.
-        tasks: Whether to give each task a row of its own.
-    """
-    end = experiment.num_tasks
-    rows = {f"task {task}": ("", task) for task in range(1, end + 1)} if tasks else {}
-    rows |= {"all seen": (SEEN, end), "forgetting": (FORGETTING, end)}
-    table = compact_table()
-    table.add_column("", no_wrap=True)
-    for metric in experiment.metrics:
-        table.add_column(f"  {metric}", justify="right", no_wrap=True)
-    for heading, (suffix, task) in rows.items():
-        cells = [experiment.scores.get((metric + suffix, end, task)) for metric in experiment.metrics]
-        table.add_row(heading, *("–" if cell is None else f"  {cell}" for cell in cells))
-    return table
-
-
-def by_variable(experiment: Experiment) -> Table:
-    """Scores at the end of the stream, a row for each variable, two columns for each metric.
+def average(name: str, tables: Mapping[Path, TaskTable], variables: bool = False) -> Experiment:
+    """Average the scores of the runs of one experiment.
 
     Args:
-        experiment: The experiment.
+        name: Name of the experiment.
+        tables: Scores of each run, by file.
+        variables: Whether to average the scores of each variable too.
+
+    Raises:
+        ValueError: A run has no scores yet, or runs ended at different tasks.
     """
-    end = experiment.num_tasks
-    columns = [(metric, suffix) for metric in experiment.metrics for suffix in (SEEN, FORGETTING)]
-    table = compact_table()
-    table.add_column("", no_wrap=True)
-    for metric, suffix in columns:
-        table.add_column(f"  {metric}" + (" forgetting" if suffix == FORGETTING else ""), justify="right", no_wrap=True)
-    for variable in experiment.variables:
-        names = [full_name(metric + suffix, variable) for metric, suffix in columns]
-        cells = [experiment.scores.get((name, end, end)) for name in names]
-        table.add_row(variable, *("–" if cell is None else f"  {cell}" for cell in cells))
-    return table
+    ends = {file: table.num_tasks for file, table in tables.items()}
+    if 0 in ends.values():
+        raise ValueError(f"{next(file for file in ends if not ends[file])} holds no scores yet")
+    if len(set(ends.values())) > 1:
+        listed = ", ".join(f"{file.parent.name} after task {end}" for file, end in ends.items())
+        raise ValueError(f"runs of {name} ended at different tasks: {listed}. Finish them, or name those that count")
+    num_tasks = next(iter(ends.values()))
+    scores: defaultdict[ScoreKey, list[float]] = defaultdict(list)
+    forgetting: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    for table in tables.values():
+        for score in table.rows():
+            if variables or not score.variable:
+                scores[score.key].append(score.value)
+        for metric in table.metrics if num_tasks > 1 else ():
+            for variable in ("", *(table.variables if variables else ())):
+                forgetting[metric, variable].append(table.forgetting(metric, variable))
+    return Experiment(
+        name=name,
+        runs=[file.parent for file in tables],
+        num_tasks=num_tasks,
+        metrics=list(dict.fromkeys(metric for table in tables.values() for metric in table.metrics)),
+        variables=list(dict.fromkeys(v for table in tables.values() for v in table.variables if variables)),
+        scores={key: mean_interval(scores[key]) for key in sorted(scores, key=sort_key)},
+        forgetting={key: mean_interval(values) for key, values in forgetting.items()},
+    )
 
 
-def comparison(experiments: Sequence[Experiment]) -> Table:
-    """One row for each experiment: its scores over all tasks at the end of the stream, and its forgetting.
-
-    Args:
-        experiments: The experiments.
-    """
-    metrics = list(dict.fromkeys(metric for experiment in experiments for metric in experiment.metrics))
-    columns = [(metric, SEEN) for metric in metrics] + [(metric, FORGETTING) for metric in metrics[:1]]
-    table = compact_table()
-    for heading in ("experiment", "  runs", "  tasks"):
-        table.add_column(heading, no_wrap=True, justify="left" if heading == "experiment" else "right")
-    for metric, suffix in columns:
-        table.add_column(f"  {metric}" + (" forgetting" if suffix == FORGETTING else ""), justify="right", no_wrap=True)
-    for experiment in experiments:
-        end = experiment.num_tasks
-        cells = [experiment.scores.get((metric + suffix, end, end)) for metric, suffix in columns]
-        shown = ["–" if cell is None else f"  {cell}" for cell in cells]
-        table.add_row(experiment.name, str(len(experiment.runs)), str(end), *shown)
-    return table
+def mean_interval(values: Sequence[float], level: float = 0.95) -> Interval:
+    """The mean and its interval by Student's t, mean ± t s / √n; bounds are NaN for one value."""
+    mean, runs = float(np.mean(values)), len(values)
+    if runs < 2:
+        return Interval(mean, math.nan, math.nan, runs)
+    half_width = float(stats.t.ppf((1 + level) / 2, runs - 1) * np.std(values, ddof=1) / math.sqrt(runs))
+    return Interval(mean, mean - half_width, mean + half_width, runs)

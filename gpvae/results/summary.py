@@ -2,24 +2,20 @@
 
 import argparse
 import csv
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import product
 from pathlib import Path
 
-import numpy as np
-from scipy import stats
+from gpvae.metrics.task_table import FILE_NAME, TaskTable
+from gpvae.results.experiments import Experiment, average
+from gpvae.results.runs import folders_with
+from gpvae.results.terminal import comparison, console, summary_table, variable_table
 
-from gpvae.metrics.task_table import FILE_NAME, OF, TaskTable, full_name
-from gpvae.results.experiments import FORGETTING, Experiment, Interval, by_variable, comparison, to_table
-from gpvae.results.terminal import console
-
-COLUMNS = ["experiment", "metric", "after_task", "task", "mean", "low", "high", "runs"]
+COLUMNS = ["experiment", "after_task", "task", "metric", "variable", "mean", "low", "high", "runs"]
 
 
 def summarise(paths: Iterable[str | Path], variables: bool = False) -> list[Experiment]:
-    """Gather runs, group them by the folder they are in, and average each group.
+    """Find runs, group them by the folder that holds them, and average each group.
 
     Args:
         paths: Folders of runs, folders of such folders, or csv files.
@@ -41,65 +37,19 @@ def summarise(paths: Iterable[str | Path], variables: bool = False) -> list[Expe
 
 
 def find_files(path: Path) -> list[Path]:
-    """The csv file of a run, or those of all runs in a folder; hidden folders are left out."""
+    """The csv file of a run, or those of all runs in a folder except hidden ones."""
     if not path.exists():
         raise FileNotFoundError(f"there is no {path}")
     if path.is_file():
         return [path]
-    if (path / FILE_NAME).is_file():
-        return [path / FILE_NAME]
-    found = [file.relative_to(path) for file in sorted(path.glob(f"**/{FILE_NAME}"))]
-    files = [path / file for file in found if not any(part.startswith(".") for part in file.parts)]
+    files = [folder / FILE_NAME for folder in folders_with(path, FILE_NAME)]
     if not files:
         raise FileNotFoundError(f"no {FILE_NAME} in {path}: is it the folder of a run that has learnt a task?")
     return files
 
 
-def average(name: str, tables: dict[Path, TaskTable], variables: bool = False) -> Experiment:
-    """What the runs of one experiment say together.
-
-    Args:
-        name: Name of the experiment.
-        tables: Scores of each run, by file.
-        variables: Whether to average the scores of each variable too.
-    """
-    ends = {file: table.num_tasks for file, table in tables.items()}
-    if 0 in ends.values():
-        raise ValueError(f"{next(file for file in ends if not ends[file])} holds no scores yet")
-    if len(set(ends.values())) > 1:
-        listed = ", ".join(f"{file.parent.name} after task {end}" for file, end in ends.items())
-        raise ValueError(f"runs of {name} ended at different tasks: {listed}. Finish them, or name those that count")
-    num_tasks = next(iter(ends.values()))
-    values: defaultdict[tuple[str, int, int], list[float]] = defaultdict(list)
-    for table in tables.values():
-        for (after_task, task, metric), value in table.scores.items():
-            if variables or OF not in metric:
-                values[metric, after_task, task].append(value)
-        if num_tasks > 1:
-            for metric, variable in product(table.metrics, ["", *(table.variables if variables else [])]):
-                forgetting = table.forgetting(metric, variable)
-                values[full_name(metric + FORGETTING, variable), num_tasks, num_tasks].append(forgetting)
-    return Experiment(
-        name=name,
-        runs=[file.parent for file in tables],
-        num_tasks=num_tasks,
-        metrics=list(dict.fromkeys(metric for table in tables.values() for metric in table.metrics)),
-        variables=list(dict.fromkeys(v for table in tables.values() for v in table.variables if variables)),
-        scores={key: mean_interval(values[key]) for key in sorted(values)},
-    )
-
-
-def mean_interval(values: Sequence[float], level: float = 0.95) -> Interval:
-    """The mean and its interval by Student's t, mean ± t s / √n; bounds are NaN for one value."""
-    mean, runs = float(np.mean(values)), len(values)
-    if runs < 2:
-        return Interval(mean, math.nan, math.nan, runs)
-    half_width = float(stats.t.ppf((1 + level) / 2, runs - 1) * np.std(values, ddof=1) / math.sqrt(runs))
-    return Interval(mean, mean - half_width, mean + half_width, runs)
-
-
 def write_csv(experiments: Iterable[Experiment], path: Path) -> None:
-    """Write all means and intervals, after every task.
+    """Write all means and intervals, after every task, and forgetting at the end.
 
     Args:
         experiments: The experiments.
@@ -109,7 +59,10 @@ def write_csv(experiments: Iterable[Experiment], path: Path) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         for experiment in experiments:
-            for key, cell in experiment.scores.items():
+            rows = list(experiment.scores.items())
+            for (metric, variable), cell in experiment.forgetting.items():
+                rows.append(((experiment.num_tasks, None, f"{metric}_forgetting", variable), cell))
+            for key, cell in rows:
                 writer.writerow([experiment.name, *key, repr(cell.mean), repr(cell.low), repr(cell.high), cell.runs])
 
 
@@ -148,6 +101,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         runs = "1 run" if len(experiment.runs) == 1 else f"{len(experiment.runs)} runs"
         heading = f"{experiment.name}: {runs}, after task {experiment.num_tasks}, mean ± 95 % interval"
         screen.print(heading, markup=False, highlight=False, soft_wrap=True)
-        screen.print(to_table(experiment, arguments.tasks))
+        screen.print(summary_table(experiment, arguments.tasks))
         if experiment.variables:
-            screen.print(by_variable(experiment))
+            screen.print(variable_table(experiment))

@@ -1,11 +1,14 @@
 """Tables of scores for the terminal."""
 
 import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+from gpvae.results.experiments import Experiment, Interval
 
 #: Columns for output that goes to a file or a pipe, where nothing says how wide it may be.
 WIDTH_WITHOUT_TERMINAL = 120
@@ -75,3 +78,62 @@ def end_table(ends: dict[str, tuple[float, float]]) -> Table:
 def signed(value: float) -> str:
     """A difference, with its sign; a dash for NaN."""
     return "–" if math.isnan(value) else f"{value:+.4f}"
+
+
+def summary_table(experiment: Experiment, tasks: bool) -> Table:
+    """Scores at the end of the stream, a column for each metric.
+
+    Args:
+        experiment: The experiment.
+        tasks: Whether to give each task a row of its own.
+    """
+    end, metrics = experiment.num_tasks, experiment.metrics
+    table = _score_columns("", metrics)
+    for task in range(1, end + 1) if tasks else ():
+        table.add_row(f"task {task}", *_cells(experiment.scores.get((end, task, metric, "")) for metric in metrics))
+    table.add_row("all seen", *_cells(map(experiment.final, metrics)))
+    table.add_row("forgetting", *_cells(experiment.forgetting.get((metric, "")) for metric in metrics))
+    return table
+
+
+def variable_table(experiment: Experiment) -> Table:
+    """Scores at the end of the stream, a row for each variable, two columns for each metric.
+
+    Args:
+        experiment: The experiment.
+    """
+    columns = [name for metric in experiment.metrics for name in (metric, f"{metric} forgetting")]
+    table = _score_columns("", columns)
+    for variable in experiment.variables:
+        pairs = [(experiment.final(m, variable), experiment.forgetting.get((m, variable))) for m in experiment.metrics]
+        table.add_row(variable, *_cells(cell for pair in pairs for cell in pair))
+    return table
+
+
+def comparison(experiments: Sequence[Experiment]) -> Table:
+    """One row for each experiment: scores over all tasks at the end of the stream, and forgetting of the first metric.
+
+    Args:
+        experiments: The experiments.
+    """
+    metrics = list(dict.fromkeys(metric for experiment in experiments for metric in experiment.metrics))
+    table = _score_columns(
+        "experiment", ["runs", "tasks", *metrics, *(f"{metric} forgetting" for metric in metrics[:1])]
+    )
+    for experiment in experiments:
+        forgetting = [experiment.forgetting.get((metric, "")) for metric in metrics[:1]]
+        counts = str(len(experiment.runs)), str(experiment.num_tasks)
+        table.add_row(experiment.name, *counts, *_cells([*map(experiment.final, metrics), *forgetting]))
+    return table
+
+
+def _score_columns(heading: str, columns: Sequence[str]) -> Table:
+    table = compact_table()
+    table.add_column(heading, no_wrap=True)
+    for column in columns:
+        table.add_column(f"  {column}", justify="right", no_wrap=True)
+    return table
+
+
+def _cells(cells: Iterable[Interval | None]) -> list[str]:
+    return ["–" if cell is None else f"  {cell}" for cell in cells]

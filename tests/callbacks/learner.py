@@ -5,26 +5,25 @@ from typing import Any
 
 import numpy as np
 import torch
-from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.loggers import CSVLogger
 from torch.utils.data import DataLoader
 
-from callbacks.report import TaskReport
+from gpvae.metrics import Score
+from gpvae.modules import ContinualModule
 
 #: Scores on the tasks (columns) after each of them (rows).
 NLPD = np.array([[1.0, 0, 0], [1.5, 2.0, 0], [2.0, 2.25, 1 / 3]])
 ACCURACY = np.array([[0.75, 0, 0], [0.5, 1, 0], [0.5, 1, 1]])
 
 
-class Learner(LightningModule):
-    """Learns one task in each epoch, and logs scores given beforehand."""
+class Learner(ContinualModule):
+    """Learns one task in each epoch, and has scores given beforehand."""
 
     def __init__(self, scores: dict[str, np.ndarray]) -> None:
-        super().__init__()
-        self.scores = scores
+        super().__init__(list(scores))
+        self.given = scores
         self.weight = torch.nn.Parameter(torch.zeros(()))
-        self.register_buffer("begun", torch.zeros((), dtype=torch.int64))
-        self.register_buffer("learned", torch.zeros((), dtype=torch.int64))
         self.late = False  # whether the task is learnt only after it was validated
 
     def training_step(self, batch: torch.Tensor, batch_idx: int) -> torch.Tensor:
@@ -43,16 +42,16 @@ class Learner(LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         row = max(int(self.begun), 1) - 1
-        for metric, scores in self.scores.items():
-            for task in range(row + 1):
-                self.log(f"{metric}/task_{task + 1:02d}", torch.tensor(scores[row, task]))
-            self.log(f"{metric}/seen", torch.tensor(scores[row, : row + 1].mean()))
+        self.last_scores = []
+        for metric, scores in self.given.items():
+            self.last_scores += [Score(row + 1, task + 1, metric, "", scores[row, task]) for task in range(row + 1)]
+            self.last_scores.append(Score(row + 1, None, metric, "", scores[row, : row + 1].mean()))
         self.log("loss", torch.tensor(0.0))
 
 
 def learn(
     folder: Path,
-    report: TaskReport,
+    callback: Callback | None = None,
     num_tasks: int = 3,
     module: Learner | None = None,
     num_processes: int = 1,
@@ -65,7 +64,7 @@ def learn(
         devices=num_processes,
         strategy="ddp" if num_processes > 1 else "auto",
         logger=[CSVLogger(folder / "run", name="", version=""), CSVLogger(folder / "other", name="", version="")],
-        callbacks=[report],
+        callbacks=[] if callback is None else [callback],
         enable_progress_bar=False,
         enable_model_summary=False,
         enable_checkpointing=False,

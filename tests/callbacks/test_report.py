@@ -24,15 +24,15 @@ def read(path: Path) -> list[dict[str, str]]:
 def test_the_csv_file_holds_every_score_to_the_last_digit(tmp_path: Path) -> None:
     learn(tmp_path, TaskReport(print_table=False))
     path = tmp_path / "run" / "task_metrics.csv"
-    assert path.read_text().splitlines()[0] == "after_task,task,metric,value"
+    assert path.read_text().splitlines()[0] == "after_task,task,metric,variable,value"
     rows = read(path)
-    found = {(int(row["after_task"]), int(row["task"]), row["metric"]): float(row["value"]) for row in rows}
+    found = {(int(row["after_task"]), row["task"], row["metric"]): float(row["value"]) for row in rows}
     assert len(found) == len(rows) == 2 * (6 + 3)
     for name, scores in (("nlpd", NLPD), ("accuracy", ACCURACY)):
         for i in range(3):
-            assert found[i + 1, i + 1, f"{name}_seen"] == scores[i, : i + 1].mean()
+            assert found[i + 1, "", name] == scores[i, : i + 1].mean()
             for j in range(i + 1):
-                assert found[i + 1, j + 1, name] == scores[i, j]
+                assert found[i + 1, str(j + 1), name] == scores[i, j]
     assert sorted(path.name for path in path.parent.iterdir()) == ["metrics.csv", "task_metrics.csv"]
 
 

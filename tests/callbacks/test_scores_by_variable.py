@@ -1,6 +1,5 @@
 """Scores of each variable and task: right, in the csv file, and not in the way of the rest."""
 
-import csv
 import math
 from pathlib import Path
 from statistics import NormalDist
@@ -11,6 +10,8 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from callbacks.report import TaskReport
+from gpvae.metrics import TaskTable
+from gpvae.metrics.score import ScoreKey
 from gpvae.vae.keyed_noise import Draws
 from tests.callbacks.figures.series_fakes import NAMES, MadeUp, learn, made_up, small_model
 
@@ -27,7 +28,7 @@ class PlainLoop(Callback):
     """Scores every task and variable value by value, after each task."""
 
     def __init__(self) -> None:
-        self.rows: dict[tuple[int, int, str], float] = {}
+        self.rows: dict[ScoreKey, float] = {}
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         stream: MadeUp = trainer.datamodule
@@ -46,20 +47,17 @@ class PlainLoop(Callback):
                     below = np.mean([NormalDist().cdf(value) for value in z])
                     inside = float(0.05 <= below <= 0.95)
                     scored = (-math.log(density), (target - mean[b, t, v].mean()) ** 2, inside)
-                    for name in ("", f":{NAMES[v]}"):
+                    for name in ("", NAMES[v]):
                         points.setdefault((task + 1, name), []).append(scored)
                         points.setdefault((0, name), []).append(scored)
         for (task, name), scored in points.items():
             nlpd, square, inside = np.mean(scored, axis=0)
-            seen = "" if task else "_seen"
             for metric, value in (("nlpd", nlpd), ("rmse", math.sqrt(square)), ("coverage", inside)):
-                self.rows[after_task, task or after_task, f"{metric}{seen}{name}"] = value
+                self.rows[after_task, task or None, metric, name] = value
 
 
-def rows(folder: Path) -> dict[tuple[int, int, str], float]:
-    with (folder / "task_metrics.csv").open() as file:
-        found = list(csv.DictReader(file))
-    return {(int(row["after_task"]), int(row["task"]), row["metric"]): float(row["value"]) for row in found}
+def rows(folder: Path) -> dict[ScoreKey, float]:
+    return TaskTable.read(folder / "task_metrics.csv").scores
 
 
 def test_the_csv_file_has_what_a_plain_loop_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,9 +78,9 @@ def test_what_is_not_observed_anywhere_has_no_score(tmp_path: Path) -> None:
     stream.places = stream.places[:1]  # the others have d2m in the second task
     learn(tmp_path, small_model(), stream, TaskReport(print_table=False))
     found = rows(tmp_path)
-    assert (2, 2, "nlpd:d2m") not in found
-    assert (2, 1, "nlpd:d2m") in found
-    assert found[2, 2, "rmse_seen:d2m"] == found[2, 1, "rmse:d2m"]
+    assert (2, 2, "nlpd", "d2m") not in found
+    assert (2, 1, "nlpd", "d2m") in found
+    assert found[2, None, "rmse", "d2m"] == found[2, 1, "rmse", "d2m"]
 
 
 def test_the_log_has_one_curve_for_each_variable(tmp_path: Path) -> None:
@@ -95,22 +93,21 @@ def test_the_log_has_one_curve_for_each_variable(tmp_path: Path) -> None:
     assert tags == single | {f"{metric}/{part}" for metric in METRICS for part in parts}
     curve = events.Scalars("nlpd_by_variable/t2m")
     assert [point.step for point in curve] == [1, 2]
-    assert curve[-1].value == pytest.approx(rows(tmp_path)[2, 2, "nlpd_seen:t2m"])
+    assert curve[-1].value == pytest.approx(rows(tmp_path)[2, None, "nlpd", "t2m"])
 
 
 def test_without_names_variables_are_numbered(tmp_path: Path) -> None:
     module, stream = small_model(), made_up(num_tasks=1)
     learn(tmp_path, module, stream)
-    module.scores_by_variable = {}
+    module.last_scores = []
     trainer = Trainer(accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False)
     trainer.validate(module, stream.test_loader(0, 0, 1), verbose=False)
-    assert [key for key in module.scores_by_variable if key.startswith("rmse") and key.endswith("seen")] == [
-        f"rmse:v{number:02d}/seen" for number in range(1, 7)
-    ]
+    seen = [score for score in module.last_scores if score.metric == "rmse" and score.task is None and score.variable]
+    assert [score.variable for score in seen] == [f"v{number:02d}" for number in range(1, 7)]
 
 
 def test_one_variable_is_scored_once(tmp_path: Path) -> None:
     stream = made_up(num_tasks=1)
     stream.names = ("t2m",)
     learn(tmp_path, small_model(num_variables=1), stream, TaskReport(print_table=False))
-    assert {metric for _, _, metric in rows(tmp_path)} == {*METRICS, *(f"{metric}_seen" for metric in METRICS)}
+    assert set(rows(tmp_path)) == {(1, task, metric, "") for metric in METRICS for task in (1, None)}

@@ -30,12 +30,13 @@ def batch(index: int, points: int) -> tuple[Normal, torch.Tensor]:
 
 def score(rank: int | None, shards: list[tuple[int, int, int]]) -> dict[str, float]:
     """The scores by the batches of one process, or, for None, of all; points fall into groups in turn."""
-    scores = TaskScores(["ece", "nlpd", "rmse"], num_groups=len(GROUPS))
+    scores = TaskScores(["ece", "nlpd", "rmse"], num_variables=len(GROUPS))
     scores.reset(NUM_TASKS)
     for index, (owner, task, points) in enumerate(shards):
         if rank in (None, owner):
             scores.update(task, *batch(index, points), torch.arange(points) % len(GROUPS))
-    return {key: value.item() for key, value in (scores.compute() | scores.by_group(GROUPS)).items()}
+    found = scores.compute(NUM_TASKS, GROUPS)
+    return {f"{score.task} {score.metric} {score.variable}": score.value for score in found}
 
 
 def main(rank: int, world_size: int, folder: Path) -> None:

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpvae.metrics import HIGHER, LOWER, Aim, BackwardTransfer, Forgetting, TaskMatrix, TaskTable
+from gpvae.metrics import HIGHER, LOWER, BackwardTransfer, Forgetting, Score, Target, TaskMatrix, TaskTable
 
 
 def fill(metric: TaskMatrix, scores: np.ndarray) -> TaskMatrix:
@@ -17,20 +17,20 @@ def fill(metric: TaskMatrix, scores: np.ndarray) -> TaskMatrix:
     return metric
 
 
-LOSSES: dict[Aim, Callable[[float], float]] = {
+LOSSES: dict[Target, Callable[[float], float]] = {
     LOWER: lambda score: score,
     HIGHER: lambda score: -score,
-    Aim(0.9): lambda score: abs(score - 0.9),
+    Target(0.9): lambda score: abs(score - 0.9),
 }
 
 
-@given(num_tasks=st.integers(2, 6), aim=st.sampled_from(list(LOSSES)), seed=st.integers(0, 99))
-def test_the_definition_written_plainly(num_tasks: int, aim: Aim, seed: int) -> None:
+@given(num_tasks=st.integers(2, 6), target=st.sampled_from(list(LOSSES)), seed=st.integers(0, 99))
+def test_the_definition_written_plainly(num_tasks: int, target: Target, seed: int) -> None:
     r = np.random.default_rng(seed).normal(size=(num_tasks, num_tasks))
-    loss = LOSSES[aim]
+    loss = LOSSES[target]
     expected = np.mean([loss(r[num_tasks - 1, j]) - loss(r[j, j]) for j in range(num_tasks - 1)])
-    assert fill(Forgetting(aim), r).compute().item() == pytest.approx(expected)
-    assert fill(BackwardTransfer(aim), r).compute().item() == pytest.approx(-expected)
+    assert fill(Forgetting(target), r).compute().item() == pytest.approx(expected)
+    assert fill(BackwardTransfer(target), r).compute().item() == pytest.approx(-expected)
 
 
 def test_sign() -> None:
@@ -46,7 +46,7 @@ def test_sign() -> None:
 def test_coverage_is_forgotten_by_leaving_its_level_either_way(learnt: float, now: float, forgotten: float) -> None:
     table = TaskTable()
     for after_task, task, value in [(1, 1, learnt), (2, 1, now), (2, 2, 0.9)]:
-        table.set(after_task, task, "coverage", value)
+        table.add(Score(after_task, task, "coverage", "", value))
     assert table.forgetting("coverage") == pytest.approx(forgotten)
 
 

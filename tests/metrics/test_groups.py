@@ -6,7 +6,8 @@ import torch
 from scipy import stats
 from torch.distributions import Normal
 
-from gpvae.metrics import NLPD, RMSE, TaskScores, TaskTable
+from gpvae.metrics import NLPD, RMSE, Score, TaskScores, TaskTable
+from gpvae.metrics.score import ScoreKey
 
 rng = np.random.default_rng(1)
 #: Two batches of points of either task: mean, deviation, target and group; there is no group 2 in task 1.
@@ -18,7 +19,7 @@ NAMES = ["a", "b", "c", "d"]
 
 
 def scored(metrics: list[str]) -> TaskScores:
-    scores = TaskScores(metrics, num_groups=4)
+    scores = TaskScores(metrics, num_variables=4)
     scores.reset(2)
     for task, batches in enumerate(BATCHES):
         for mean, scale, target, group in batches:
@@ -27,19 +28,24 @@ def scored(metrics: list[str]) -> TaskScores:
     return scores
 
 
+def by_variable(scores: TaskScores, names: list[str] = NAMES) -> dict[ScoreKey, float]:
+    """The scores of single variables, after two tasks."""
+    return {score.key: score.value for score in scores.compute(2, names) if score.variable}
+
+
 def test_scores_of_groups_are_those_of_a_plain_loop() -> None:
-    found = scored(["nlpd", "rmse"]).by_group(NAMES)
+    found = by_variable(scored(["nlpd", "rmse"]))
     expected = {}
-    for part, tasks in (("task_01", BATCHES[:1]), ("task_02", BATCHES[1:]), ("seen", BATCHES)):
+    for task, tasks in ((1, BATCHES[:1]), (2, BATCHES[1:]), (None, BATCHES)):
         for number, name in enumerate(NAMES):
             points = [p for batches in tasks for batch in batches for p in zip(*batch, strict=True) if p[3] == number]
             if points:
                 mean, scale, target, _ = np.array(points).T
-                expected[f"nlpd:{name}/{part}"] = -stats.norm(mean, scale).logpdf(target).mean()
-                expected[f"rmse:{name}/{part}"] = np.sqrt(np.mean((target - mean) ** 2))
-    assert {key: value.item() for key, value in found.items()} == pytest.approx(expected, rel=1e-12)
-    assert "nlpd:c/task_01" not in found
-    assert "nlpd:c/task_02" in found
+                expected[2, task, "nlpd", name] = -stats.norm(mean, scale).logpdf(target).mean()
+                expected[2, task, "rmse", name] = np.sqrt(np.mean((target - mean) ** 2))
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert (2, 1, "nlpd", "c") not in found
+    assert (2, 2, "nlpd", "c") in found
 
 
 def test_groups_change_nothing_for_all_points_together() -> None:
@@ -49,9 +55,10 @@ def test_groups_change_nothing_for_all_points_together() -> None:
     for task, batches in enumerate(BATCHES):
         for mean, scale, target, _ in batches:
             without.update(task, Normal(torch.tensor(mean), torch.tensor(scale)), torch.tensor(target))
-    expected = {key: value.item() for key, value in without.compute().items()}
-    assert {key: value.item() for key, value in with_groups.compute().items()} == pytest.approx(expected, rel=1e-12)
-    assert not any(key.startswith("ece") for key in with_groups.by_group(NAMES))  # no mean over points
+    expected = {score.key: score.value for score in without.compute(2)}
+    found = {score.key: score.value for score in with_groups.compute(2)}
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert not any(metric == "ece" for _, _, metric, _ in by_variable(with_groups))  # no mean over points
 
 
 def test_each_point_is_scored_once_for_all_and_for_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,18 +66,18 @@ def test_each_point_is_scored_once_for_all_and_for_its_group(monkeypatch: pytest
     plain = NLPD.score
     monkeypatch.setattr(NLPD, "score", lambda self, y, target: calls.append(target.numel()) or plain(self, y, target))
     scores = scored(["nlpd"])
-    scores.compute(), scores.by_group(NAMES)
+    scores.compute(2, NAMES)
     assert calls == [11, 5, 11, 5]
 
 
 def test_a_broken_forecast_of_a_group_is_not_hidden() -> None:
-    scores = TaskScores(["rmse"], num_groups=2)
+    scores = TaskScores(["rmse"], num_variables=2)
     scores.reset(1)
     mean = torch.tensor([torch.nan, 0.0])
     scores.update(0, Normal(mean, torch.ones(2), validate_args=False), torch.zeros(2), torch.tensor([0, 1]))
-    found = scores.by_group(["a", "b"])
-    assert found["rmse:a/task_01"].isnan()
-    assert found["rmse:b/seen"] == 0
+    found = by_variable(scores, ["a", "b"])
+    assert np.isnan(found[2, 1, "rmse", "a"])
+    assert found[2, None, "rmse", "b"] == 0
 
 
 def test_a_metric_by_itself() -> None:
@@ -84,12 +91,14 @@ def test_a_metric_by_itself() -> None:
 def test_the_table_keeps_variables_apart_from_metrics() -> None:
     table = TaskTable()
     for after_task, task, value in ((1, 1, 1.0), (2, 1, 3.0), (2, 2, 2.0)):
-        table.set(after_task, task, "nlpd", value)
-        table.set(after_task, task, "nlpd", 10 * value, "t2m")
-    table.set_seen(2, "nlpd", 2.5)
-    table.set_seen(2, "nlpd", 25.0, "t2m")
+        table.add(Score(after_task, task, "nlpd", "", value))
+        table.add(Score(after_task, task, "nlpd", "t2m", 10 * value))
+    table.add(Score(2, None, "nlpd", "", 2.5))
+    table.add(Score(2, None, "nlpd", "t2m", 25.0))
     assert (table.metrics, table.variables) == (["nlpd"], ["t2m"])
     np.testing.assert_array_equal(table.matrix("nlpd", "t2m"), 10 * table.matrix("nlpd"))
     assert (table.seen("nlpd")[1], table.seen("nlpd", "t2m")[1]) == (2.5, 25.0)
     assert (table.forgetting("nlpd"), table.forgetting("nlpd", "t2m")) == (2.0, 20.0)
-    assert {key[2] for key in table.scores} == {"nlpd", "nlpd_seen", "nlpd:t2m", "nlpd_seen:t2m"}
+    assert {key[1:] for key in table.scores if key[0] == 2} == {
+        (task, "nlpd", variable) for task in (1, 2, None) for variable in ("", "t2m")
+    }

@@ -23,13 +23,13 @@ from gpvae.metrics import (
     NLPD,
     RMSE,
     Accuracy,
-    Aim,
     Coverage,
-    aim_of,
+    Target,
     equal_mixture,
     find_metric,
     for_likelihood,
     monte_carlo,
+    target_of,
 )
 from gpvae.metrics.pointwise import PointwiseMean
 
@@ -154,14 +154,14 @@ def test_coverage_of_mixtures_and_of_groups() -> None:
 
 
 def test_names() -> None:
-    assert {name: aim_of(name) for name in METRICS} == {
+    assert {name: target_of(name) for name in METRICS} == {
         "nlpd": LOWER,
         "rmse": LOWER,
         "ece": LOWER,
-        "coverage": Aim(0.9),
+        "coverage": Target(0.9),
         "accuracy": HIGHER,
     }
-    assert aim_of("mse") == LOWER
+    assert target_of("mse") == LOWER
     assert Coverage.higher_is_better is None
     with pytest.raises(ValueError, match="there are nlpd, rmse, ece, coverage, accuracy"):
         find_metric("mse")

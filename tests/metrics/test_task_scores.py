@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch.distributions import Normal
 
-from gpvae.metrics import TaskScores
+from gpvae.metrics import Score, TaskScores
+from gpvae.metrics.score import ScoreKey
 from tests.metrics import ddp_scores
 
 ROOT = Path(__file__).parents[2]
@@ -19,27 +20,28 @@ def normal(points: int, scale: float = 1.0) -> Normal:
     return Normal(torch.zeros(points), torch.full((points,), scale))
 
 
+def by_key(scores: list[Score]) -> dict[ScoreKey, float]:
+    return {score.key: score.value for score in scores}
+
+
 def test_keys_in_the_order_given_and_the_pool_over_points() -> None:
     scores = TaskScores(["rmse", "nlpd"])
     scores.reset(2)
     scores.update(0, normal(3), torch.full((3,), 1.0))
     scores.update(1, normal(1), torch.full((1,), 3.0))
-    result = scores.compute()
-    assert list(result) == [
-        *("rmse/task_01", "rmse/task_02", "rmse/seen"),
-        *("nlpd/task_01", "nlpd/task_02", "nlpd/seen"),
-    ]
-    assert result["rmse/seen"].item() == pytest.approx(np.sqrt((3 * 1 + 9) / 4))
-    pooled = (3 * result["nlpd/task_01"] + result["nlpd/task_02"]) / 4
-    assert result["nlpd/seen"].item() == pytest.approx(pooled.item())
+    result = by_key(scores.compute(2))
+    assert list(result) == [(2, task, metric, "") for metric in ("rmse", "nlpd") for task in (1, 2, None)]
+    assert result[2, None, "rmse", ""] == pytest.approx(np.sqrt((3 * 1 + 9) / 4))
+    pooled = (3 * result[2, 1, "nlpd", ""] + result[2, 2, "nlpd", ""]) / 4
+    assert result[2, None, "nlpd", ""] == pytest.approx(pooled)
 
 
 def test_tasks_without_points_are_left_out() -> None:
     scores = TaskScores(["nlpd"])
-    assert scores.compute() == {}
+    assert scores.compute(0) == []
     scores.reset(3)
     scores.update(1, normal(2), torch.zeros(2))
-    assert list(scores.compute()) == ["nlpd/task_02", "nlpd/seen"]
+    assert list(by_key(scores.compute(3))) == [(3, 2, "nlpd", ""), (3, None, "nlpd", "")]
 
 
 def test_a_broken_forecast_is_not_hidden() -> None:
@@ -47,7 +49,7 @@ def test_a_broken_forecast_is_not_hidden() -> None:
     scores = TaskScores(["rmse"])
     scores.reset(1)
     scores.update(0, Normal(torch.full((2,), torch.nan), torch.ones(2), validate_args=False), torch.zeros(2))
-    assert scores.compute()["rmse/task_01"].isnan()
+    assert np.isnan(by_key(scores.compute(1))[1, 1, "rmse", ""])
 
 
 def test_reset_grows_shrinks_and_forgets() -> None:
@@ -56,9 +58,9 @@ def test_reset_grows_shrinks_and_forgets() -> None:
         scores.reset(num_tasks)
         for task in range(num_tasks):
             scores.update(task, normal(2), torch.full((2,), float(num_tasks)))
-        result = scores.compute()
+        result = scores.compute(num_tasks)
         assert len(result) == num_tasks + 1
-        assert all(value == num_tasks for value in result.values())
+        assert all(score.value == num_tasks for score in result)
     with pytest.raises(IndexError, match="room for 2"):
         scores.update(2, normal(1), torch.zeros(1))
 
@@ -108,8 +110,7 @@ def test_processes_score_together(tmp_path: Path, world_size: int) -> None:
             expected = ddp_scores.score(None, shards)
             assert list(results[name]) == list(expected)
             assert results[name] == pytest.approx(expected, rel=1e-12)
-            assert "nlpd/task_03" not in expected
-            assert "nlpd:b/task_03" not in expected
-            assert len({expected[f"rmse:{group}/seen"] for group in ddp_scores.GROUPS}) == 3
-            assert expected["nlpd/task_04"] != expected["nlpd/seen"]
+            assert not any(key.startswith("3 nlpd") for key in expected)
+            assert len({expected[f"None rmse {group}"] for group in ddp_scores.GROUPS}) == 3
+            assert expected["4 nlpd "] != expected["None nlpd "]
         assert results["forgetting"] == 0.5

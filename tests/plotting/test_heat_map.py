@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgba
 
 from callbacks.figures.compose import forgetting_figure
-from gpvae.metrics import HIGHER, LOWER, Aim
-from gpvae.plotting.colour_scale import Shades, colour_limits
+from gpvae.metrics import HIGHER, LOWER, Description, Target
+from gpvae.plotting.colour_scale import ColourScale, colour_limits
 
 
 def triangle(size: int) -> np.ndarray:
@@ -60,12 +60,12 @@ def test_coverage_is_dark_where_it_is_right_and_bright_both_ways() -> None:
     assert right < wide < narrow
 
 
-@given(st.lists(st.floats(-5, 5), min_size=1, max_size=9), st.sampled_from([LOWER, HIGHER, Aim(0.9)]))
-def test_shades_follow_the_loss(values: list[float], aim: Aim) -> None:
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=9), st.sampled_from([LOWER, HIGHER, Target(0.9)]))
+def test_colours_follow_the_loss(values: list[float], target: Target) -> None:
     scores = np.array([*values, np.nan])
-    shades = Shades.of(scores, aim)
-    badness = shades.badness(scores)[:-1]
+    scale = ColourScale.of(scores, Description("", target))
+    badness = scale.badness(scores)[:-1]
     assert ((badness >= 0) & (badness <= 1)).all()
-    assert np.isnan(shades.badness(scores)[-1])
-    order = np.argsort(aim.loss(np.clip(scores[:-1], shades.low, shades.high)))
+    assert np.isnan(scale.badness(scores)[-1])
+    order = np.argsort(target.loss(np.clip(scores[:-1], scale.low, scale.high)))
     assert (np.diff(badness[order]) >= 0).all()

@@ -9,6 +9,7 @@ import yaml
 from PIL import Image
 from torch.utils.tensorboard import SummaryWriter
 
+from gpvae.metrics import Score
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 
 #: Seconds that the tasks of a made-up log take, and that its pictures take.
@@ -34,9 +35,9 @@ def write_scores(folder: Path, seed: int, num_tasks: int = 3, metrics: tuple[str
     table = TaskTable()
     for metric in metrics:
         for after in range(1, num_tasks + 1):
-            table.set_seen(after, metric, generator.normal())
+            table.add(Score(after, None, metric, "", generator.normal()))
             for task in range(1, after + 1):
-                table.set(after, task, metric, generator.normal())
+                table.add(Score(after, task, metric, "", generator.normal()))
     table.write(folder / FILE_NAME)
     return folder
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from callbacks.figures.reports import BOUNDS, LEAST_SPANS
+from gpvae.metrics import METRICS, Score, describe
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 from gpvae.report.charts import learnt_and_at_the_end, over_tasks
 from gpvae.report.command import write_report
@@ -14,7 +14,7 @@ from gpvae.report.entries import Entry
 from gpvae.report.groups import arrange
 from gpvae.report.heat_maps import SHADES, heat_maps
 from gpvae.report.palette import styles_of
-from gpvae.report.runs import find_folders, read_runs
+from gpvae.results.runs import find_folders, read_runs
 from tests.report.made import config, write_run
 from tests.report.reading import Page
 
@@ -25,9 +25,9 @@ def entry(folder: Path, metric: str, low: float, high: float) -> Entry:
     table = TaskTable()
     values = iter(np.linspace(low, high, 9))
     for after in range(1, 4):
-        table.set_seen(after, metric, next(values))
+        table.add(Score(after, None, metric, "", next(values)))
         for task in range(1, after + 1):
-            table.set(after, task, metric, next(values))
+            table.add(Score(after, task, metric, "", next(values)))
     table.write(run / FILE_NAME)
     ((group,),) = (data_set.groups for data_set in arrange(read_runs(find_folders([folder]))[0]))
     return group.entries[0]
@@ -40,7 +40,7 @@ def test_axes_end_where_scores_do(tmp_path: Path, metric: str) -> None:
         figure = draw([found], styles_of([[found.identity]]), metric)
         assert figure is not None
         (ax,) = figure.axes
-        least, most = BOUNDS[metric]
+        least, most = describe(metric).bounds
         low, high = ax.spines["left"].get_bounds()
         assert least <= low < high <= most
         shown = [tick for tick in ax.get_yticks() if ax.get_ylim()[0] <= tick <= ax.get_ylim()[1]]
@@ -69,7 +69,7 @@ def test_only_what_would_crowd_the_rest_is_cut_off(tmp_path: Path, metric: str, 
     run = write_run(tmp_path / "toy" / "seed_0", 0, config(data_num_tasks=len(scores)))
     table = TaskTable()
     for after, score in enumerate(scores, start=1):
-        table.set_seen(after, metric, score)
+        table.add(Score(after, None, metric, "", score))
     table.write(run / FILE_NAME)
     ((group,),) = (data_set.groups for data_set in arrange(read_runs(find_folders([tmp_path]))[0]))
     (found,) = group.entries
@@ -89,10 +89,10 @@ def test_the_page_says_which_tasks_it_shows_one_by_one(tmp_path: Path, num_tasks
     assert f"{said} just learnt (hollow)" in Page((tmp_path / "page.html").read_text()).text
 
 
-@pytest.mark.parametrize("metric", LEAST_SPANS)
+@pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize(("share", "brightest"), [(0.1, 0.1), (3.0, 1.0)])
 def test_a_tiny_range_has_few_shades(tmp_path: Path, metric: str, share: float, brightest: float) -> None:
-    found = entry(tmp_path, metric, 0.9, 0.9 + share * LEAST_SPANS[metric])
+    found = entry(tmp_path, metric, 0.9, 0.9 + share * describe(metric).resolution)
     (drawn,) = heat_maps([found], metric)
     shades = [int(name[1:]) for name in Page(drawn).attributes("class") if name.startswith("s") and name[1:].isdigit()]
     assert max(shades) - min(shades) <= round(brightest * (SHADES - 1)) + 1

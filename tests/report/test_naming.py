@@ -8,11 +8,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpvae.report.config import Part, RunConfig
 from gpvae.report.groups import arrange, short_names
 from gpvae.report.naming import DATA, data_name, family_name, method_name, told_apart
 from gpvae.report.palette import COLOURS, MARKERS, Identity, styles_of
-from gpvae.report.runs import find_folders, read_runs
+from gpvae.results.run_config import Part, RunConfig
+from gpvae.results.runs import find_folders, read_runs
 from tests.report.made import config, write_run
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))

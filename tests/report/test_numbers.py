@@ -1,15 +1,16 @@
 """Every number of the page is one that `gpvae summary` gives, or `task_metrics.csv` holds."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from callbacks.figures.reports import NAMES
+from gpvae.metrics import describe
 from gpvae.report.heat_maps import MOST_TASKS, shown_tasks
 from gpvae.report.tables import best_rows, in_seconds
-from gpvae.results.experiments import FORGETTING, Experiment, Interval
-from gpvae.results.summary import mean_interval, summarise
+from gpvae.results.experiments import Experiment, Interval, mean_interval
+from gpvae.results.summary import summarise
 from gpvae.results.terminal import short
 from tests.report.made import LEARNING
 from tests.report.reading import Page, Table
@@ -25,9 +26,9 @@ def experiments(runs: Path) -> dict[str, Experiment]:
 
 def ends(experiment: Experiment, metrics: list[str]) -> list[str]:
     """What a row of the table should say."""
-    end = (experiment.num_tasks, experiment.num_tasks)
-    keys = [(metric + suffix, *end) for metric in metrics for suffix in ("_seen", FORGETTING)]
-    return [str(experiment.scores[key]) for key in keys]
+    end = experiment.num_tasks
+    pairs = [(experiment.scores[end, None, metric, ""], experiment.forgetting[metric, ""]) for metric in metrics]
+    return [str(cell) for pair in pairs for cell in pair]
 
 
 def test_scores_are_those_of_the_summary(page: Page, experiments: dict[str, Experiment]) -> None:
@@ -45,8 +46,9 @@ def test_scores_are_those_of_the_summary(page: Page, experiments: dict[str, Expe
 def test_one_best_of_each_column(page: Page, experiments: dict[str, Experiment]) -> None:
     _, table, _ = page.tables_called("After the last task")
     rivals = [experiments[name] for name in GROUPS[1]]
-    for column, metric in enumerate(["nlpd_seen", "nlpd_forgetting", "rmse_seen", "rmse_forgetting"], start=3):
-        means = [experiment.scores[metric, 3, 3].mean for experiment in rivals]
+    for column, (metric, forgetting) in enumerate(product(("nlpd", "rmse"), (False, True)), start=3):
+        cells = [e.forgetting[metric, ""] if forgetting else e.scores[3, None, metric, ""] for e in rivals]
+        means = [cell.mean for cell in cells]
         assert [bold[column] for bold in table.bold[2:]] == [mean == min(means) for mean in means]
     alone = page.tables_called("After the last task")[2]
     assert not any(any(row) for row in alone.bold)
@@ -62,13 +64,13 @@ def test_one_best_of_each_column(page: Page, experiments: dict[str, Experiment])
     ],
 )
 def test_what_is_best(metric: str, values: list[float], best: set[int]) -> None:
-    assert best_rows([Interval(value, np.nan, np.nan, 1) for value in values], metric, "_seen") == best
-    assert best_rows([None, None], metric, "_seen") == set()
+    assert best_rows([Interval(value, np.nan, np.nan, 1) for value in values], metric, False) == best
+    assert best_rows([None, None], metric, False) == set()
 
 
 def heat_map(page: Page, label: str, metric: str, group: int) -> Table:
     """Forgetting matrices come in the order of the groups."""
-    return page.tables_called(f"{label}: {NAMES[metric]} of each task (across)")[group]
+    return page.tables_called(f"{label}: {describe(metric).label} of each task (across)")[group]
 
 
 @pytest.mark.parametrize("metric", ["nlpd", "rmse"])
@@ -80,7 +82,7 @@ def test_forgetting_matrices_are_the_means(
     assert table.rows[0] == ["after", "1", "2", "3"]
     for after, row in enumerate(table.rows[1:], start=1):
         scores = experiments[name].scores
-        known = [short(scores[metric, after, task].mean) for task in range(1, after + 1)]
+        known = [short(scores[after, task, metric, ""].mean) for task in range(1, after + 1)]
         assert row == [str(after), *known, *[""] * (3 - after)]
 
 

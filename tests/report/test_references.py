@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gpvae.metrics import Score
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 from gpvae.report.command import write_report
 from tests.report.made import config, write_run
@@ -20,9 +21,9 @@ def page(tmp_path: Path) -> Page:
     del settings["model"]["init_args"]["num_inducing"]
     folder = write_run(tmp_path / "runs" / "renewal" / "seed_0", 0, settings)
     table = TaskTable()
-    table.set_seen(3, "nlpd", -100.0)
+    table.add(Score(3, None, "nlpd", "", -100.0))
     for task in (1, 2, 3):
-        table.set(3, task, "nlpd", -100.0)
+        table.add(Score(3, task, "nlpd", "", -100.0))
     table.write(folder / FILE_NAME)
     write_report([tmp_path / "runs"], tmp_path / "page.html")
     return Page((tmp_path / "page.html").read_text())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpvae.report.command import write_report
-from gpvae.report.runs import find_folders, read_runs
+from gpvae.results.runs import find_folders, read_runs
 from tests.report.made import config, several, write_log, write_run, write_scores
 from tests.report.reading import Page
 
@@ -53,7 +53,7 @@ def test_a_run_that_was_to_stop_early_is_whole(tmp_path: Path) -> None:
     ("content", "reason"),
     [
         ("after_task,task,metric,value\n1,1,nlpd,much\n", "task_metrics.csv, line 2: '1,1,nlpd,much' is no row"),
-        ("nonsense", "task_metrics.csv, line 1: expected the columns after_task,task,metric,value"),
+        ("nonsense", "task_metrics.csv, line 1: expected the columns after_task,task,metric,variable,value"),
         ("after_task,task,metric,value\n1000000000,1,nlpd,1.0\n", "names 1000000000 tasks, but has 1 row(s)"),
         ('after_task,task,metric,value\n1,1,"' + "x" * 200_000, "field larger than field limit"),
     ],

@@ -8,7 +8,7 @@ from gpvae.report import seeds
 from gpvae.report.command import write_report
 from gpvae.report.entries import Group
 from gpvae.report.groups import arrange
-from gpvae.report.runs import find_folders, read_runs
+from gpvae.results.runs import find_folders, read_runs
 from gpvae.results.summary import summarise
 from tests.report.made import config, write_picture, write_run
 from tests.report.reading import Page
@@ -40,9 +40,9 @@ def test_each_method_over_all_its_seeds_and_all_on_the_common_ones(tmp_path: Pat
     runs = made(tmp_path / "runs", UNEVEN)
     page = page_of(runs)
     (own,), (alike,) = page.tables_called("After the last task"), page.tables_called("All methods on seed 2")
-    whole = {experiment.name: experiment.scores["nlpd_seen", 3, 3] for experiment in summarise([runs])}
+    whole = {experiment.name: experiment.scores[3, None, "nlpd", ""] for experiment in summarise([runs])}
     only = summarise([runs / name / "seed_2" for name in UNEVEN])
-    second = {experiment.name: experiment.scores["nlpd_seen", 3, 3] for experiment in only}
+    second = {experiment.name: experiment.scores[3, None, "nlpd", ""] for experiment in only}
     assert [row[:2] for row in own.rows[2:]] == [[name, str(len(numbers))] for name, numbers in UNEVEN.items()]
     assert [row[3] for row in own.rows[2:]] == [str(whole[name]) for name in UNEVEN]
     assert [row[3] for row in alike.rows[2:]] == [str(second[name]) for name in UNEVEN]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from benchmarks.reproduce.experiments import EXPERIMENTS
 from benchmarks.reproduce.runs import Run
-from gpvae.metrics import TaskTable
+from gpvae.metrics import Score, TaskTable
 from gpvae.metrics.task_table import FILE_NAME
 
 
@@ -14,9 +14,9 @@ def make(folder: Path, name: str, seed: int, num_tasks: int = 3, learnt: int = 3
     for after in range(1, learnt + 1):
         for task in range(1, after + 1):
             for metric in ("nlpd", "rmse", "ece"):
-                table.set(after, task, metric, after + 10 * task + shift)
+                table.add(Score(after, task, metric, "", after + 10 * task + shift))
         for metric in ("nlpd", "rmse", "ece"):
-            table.set_seen(after, metric, float(after) + shift)
+            table.add(Score(after, None, metric, "", float(after) + shift))
     run = folder / "runs" / name / f"seed_{seed}"
     run.mkdir(parents=True)
     table.write(run / FILE_NAME)

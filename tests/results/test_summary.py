@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gpvae.metrics import TaskTable
-from gpvae.results.summary import main, mean_interval, summarise
+from gpvae.metrics import Score, TaskTable
+from gpvae.results.experiments import mean_interval
+from gpvae.results.summary import main, summarise
 
 #: NLPD of three runs: [run, after_task, task].
 NLPD = np.array([[[1.0, 0], [1.5, 2.0]], [[1.2, 0], [1.9, 2.2]], [[0.7, 0], [0.9, 1.6]]])
@@ -16,9 +17,9 @@ NLPD = np.array([[[1.0, 0], [1.5, 2.0]], [[1.2, 0], [1.9, 2.2]], [[0.7, 0], [0.9
 def write(folder: Path, scores: np.ndarray, metric: str = "nlpd") -> Path:
     table = TaskTable()
     for i, row in enumerate(scores, start=1):
-        table.set_seen(i, metric, row[:i].mean())
+        table.add(Score(i, None, metric, "", row[:i].mean()))
         for j in range(1, i + 1):
-            table.set(i, j, metric, row[j - 1])
+            table.add(Score(i, j, metric, "", row[j - 1]))
     table.write(folder / "task_metrics.csv")
     return folder
 
@@ -39,16 +40,17 @@ def test_means_and_intervals_are_scipys(runs: Path) -> None:
     (toy,) = summarise([runs])
     assert (toy.name, toy.num_tasks, toy.metrics, len(toy.runs)) == ("toy", 2, ["nlpd"], 3)
     expected = {
-        ("nlpd", 1, 1): NLPD[:, 0, 0],
-        ("nlpd", 2, 1): NLPD[:, 1, 0],
-        ("nlpd", 2, 2): NLPD[:, 1, 1],
-        ("nlpd_seen", 1, 1): NLPD[:, 0, 0],
-        ("nlpd_seen", 2, 2): NLPD[:, 1].mean(axis=1),
-        ("nlpd_forgetting", 2, 2): NLPD[:, 1, 0] - NLPD[:, 0, 0],
+        (1, 1, "nlpd", ""): NLPD[:, 0, 0],
+        (2, 1, "nlpd", ""): NLPD[:, 1, 0],
+        (2, 2, "nlpd", ""): NLPD[:, 1, 1],
+        (1, None, "nlpd", ""): NLPD[:, 0, 0],
+        (2, None, "nlpd", ""): NLPD[:, 1].mean(axis=1),
+        ("nlpd", ""): NLPD[:, 1, 0] - NLPD[:, 0, 0],
     }
-    assert toy.scores.keys() == expected.keys()
+    found = {**toy.scores, **toy.forgetting}
+    assert found.keys() == expected.keys()
     for key, values in expected.items():
-        interval = toy.scores[key]
+        interval = found[key]
         assert (interval.mean, interval.low, interval.high) == pytest.approx(by_hand(values), rel=1e-12)
         assert interval.runs == 3
 
@@ -56,7 +58,7 @@ def test_means_and_intervals_are_scipys(runs: Path) -> None:
 def test_accuracy_that_falls_is_forgetting(tmp_path: Path) -> None:
     write(tmp_path / "moons" / "seed_0", np.array([[0.75, 0], [0.5, 1.0]]), metric="accuracy")
     (moons,) = summarise([tmp_path / "moons"])
-    assert moons.scores["accuracy_forgetting", 2, 2].mean == 0.25
+    assert moons.forgetting["accuracy", ""].mean == 0.25
 
 
 def test_one_run_has_no_interval(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,7 +119,10 @@ def test_csv_file(runs: Path, tmp_path: Path) -> None:
     main([str(runs), "--csv", str(tmp_path / "all.csv")])
     with (tmp_path / "all.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["experiment", "metric", "after_task", "task", "mean", "low", "high", "runs"]
+    assert list(rows[0]) == [
+        *("experiment", "after_task", "task", "metric", "variable"),
+        *("mean", "low", "high", "runs"),
+    ]
     assert len(rows) == 6
     (row,) = [row for row in rows if (row["metric"], row["after_task"], row["task"]) == ("nlpd", "2", "1")]
     found = tuple(float(row[column]) for column in ("mean", "low", "high"))
@@ -137,11 +142,27 @@ def test_nothing_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "there is no " in refused([str(tmp_path / "none")], capsys)
 
 
-@pytest.mark.parametrize("line", ["2,1,nlpd,many", "2,1,nlpd", "x,1,nlpd,0.5", "1,2,nlpd,0.5", ""])
+@pytest.mark.parametrize("line", ["2,1,nlpd,,many", "2,1,nlpd,", "x,1,nlpd,,0.5", "1,2,nlpd,,0.5", "0,,nlpd,,0.5", ""])
 def test_malformed_lines_are_named(runs: Path, capsys: pytest.CaptureFixture[str], line: str) -> None:
+    file = runs / "toy" / "seed_1" / "task_metrics.csv"
+    file.write_text("after_task,task,metric,variable,value\n1,1,nlpd,,0.5\n" + line + "\n")
+    assert f"{file}, line 3: " in refused([str(runs)], capsys)
+
+
+@pytest.mark.parametrize("line", ["2,1,nlpd,many", "2,1,nlpd", "x,1,nlpd,0.5", "1,2,nlpd,0.5", ""])
+def test_so_are_those_of_the_layout_before(runs: Path, capsys: pytest.CaptureFixture[str], line: str) -> None:
     file = runs / "toy" / "seed_1" / "task_metrics.csv"
     file.write_text("after_task,task,metric,value\n1,1,nlpd,0.5\n" + line + "\n")
     assert f"{file}, line 3: " in refused([str(runs)], capsys)
+
+
+def test_files_of_the_layout_before_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "task_metrics.csv"
+    file.write_text("after_task,task,metric,value\n2,1,nlpd:t2m,0.5\n2,2,nlpd_seen,1.5\n2,2,nlpd_seen:t2m,2.5\n")
+    expected = [(2, 1, "nlpd", "t2m", 0.5), (2, None, "nlpd", "", 1.5), (2, None, "nlpd", "t2m", 2.5)]
+    assert TaskTable.read(file).rows() == expected
+    TaskTable.read(file).write(file)
+    assert TaskTable.read(file).rows() == expected
 
 
 def test_other_files_are_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,8 +182,8 @@ def test_unfinished_runs_are_named(runs: Path, capsys: pytest.CaptureFixture[str
 
 def test_a_table_survives_its_file(tmp_path: Path) -> None:
     table = TaskTable()
-    table.set(1, 1, "nlpd", 0.1 + 0.2)
-    table.set(2, 1, "nlpd", 1e-300)
+    table.add(Score(1, 1, "nlpd", "", 0.1 + 0.2))
+    table.add(Score(2, 1, "nlpd", "", 1e-300))
     table.write(tmp_path / "new" / "task_metrics.csv")
     assert TaskTable.read(tmp_path / "new" / "task_metrics.csv").scores == table.scores
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["task_metrics.csv"]
@@ -172,8 +193,8 @@ def test_variables_are_shown_when_asked_for(tmp_path: Path, capsys: pytest.Captu
     table = TaskTable()
     for after_task, task, value in ((1, 1, 1.0), (2, 1, 1.5), (2, 2, 2.0)):
         for variable, factor in (("", 1), ("t2m", 2), ("tp", 3)):
-            table.set(after_task, task, "nlpd", factor * value, variable)
-            table.set_seen(after_task, "nlpd", factor * value, variable)
+            table.add(Score(after_task, task, "nlpd", variable, factor * value))
+            table.add(Score(after_task, None, "nlpd", variable, factor * value))
     table.write(tmp_path / "era5" / "seed_1" / "task_metrics.csv")
     main([str(tmp_path), "--csv", str(tmp_path / "few.csv")])
     assert "t2m" not in capsys.readouterr().out + (tmp_path / "few.csv").read_text()
@@ -183,4 +204,4 @@ def test_variables_are_shown_when_asked_for(tmp_path: Path, capsys: pytest.Captu
     assert ["all", "seen", "2.0000"] in lines
     assert ["t2m", "4.0000", "1.0000"] in lines
     assert ["tp", "6.0000", "1.5000"] in lines
-    assert "era5,nlpd:t2m,2,1,3.0," in (tmp_path / "all.csv").read_text()
+    assert "era5,2,1,nlpd,t2m,3.0," in (tmp_path / "all.csv").read_text()

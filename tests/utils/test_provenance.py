@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpvae.report.command import write_report
-from gpvae.report.config import read_config
+from gpvae.results.run_config import read_config
 from gpvae.utils import provenance
 from tests.cli.program import run_here, write_config
 from tests.report.made import config, write_run

@@ -19,6 +19,7 @@ from callbacks.figures.skill import learnt_and_now, skill_figure
 from callbacks.figures.time_panels import value_limits
 from callbacks.figures.units import readable_units
 from callbacks.report import TaskReport
+from gpvae.metrics import Score
 from gpvae.modules import SVGPVAE
 from gpvae.plotting.canvas import render
 from gpvae.vae.keyed_noise import Draws
@@ -209,9 +210,9 @@ def test_skill_is_the_mean_over_tasks_when_just_learnt_and_now() -> None:
     report = TaskReport()
     for variable, now in (("t2m", 3.0), ("tp", 5.0), ("u10", 1.5)):
         for metric in ("nlpd", "rmse"):
-            report.table.set(1, 1, metric, 1.0, variable)
-            report.table.set(2, 1, metric, now, variable)
-            report.table.set(2, 2, metric, 2.0, variable)
+            report.table.add(Score(1, 1, metric, variable, 1.0))
+            report.table.add(Score(2, 1, metric, variable, now))
+            report.table.add(Score(2, 2, metric, variable, 2.0))
     figure = skill_figure(report, ", synthetic data", 40)
     assert figure.get_suptitle() == "Skill by variable, mean over tasks, synthetic data"
     assert len(figure.axes) == 2

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
-from gpvae.report import config
-from gpvae.report.config import RunConfig
+from gpvae.results import run_config
+from gpvae.results.run_config import RunConfig
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,22 @@ def find_folders(paths: Iterable[str | Path]) -> list[Path]:
             raise FileNotFoundError(f"there is no {path}: give folders of runs, such as runs/solar_ohsgpr")
         if path.is_file() and path.name != FILE_NAME:
             raise ValueError(f"{path} is a file: give folders of runs, such as runs/solar_ohsgpr")
-        folders = [path.parent] if path.is_file() else list(_below(path))
+        folders = [path.parent] if path.is_file() else folders_with(path, FILE_NAME, run_config.FILE_NAME)
         if not folders:
             raise FileNotFoundError(f"no run in {path}: expected <experiment>/seed_<n>/{FILE_NAME} somewhere in it")
         found |= dict.fromkeys(folder.resolve() for folder in folders)
     return list(found)
 
 
-def _below(path: Path) -> Iterable[Path]:
-    """A run leaves a config as soon as it starts, and scores once it has learnt a task."""
-    files = [file for name in (FILE_NAME, config.FILE_NAME) for file in path.glob(f"**/{name}")]
-    for folder in sorted({file.parent for file in files}):
-        if not any(part.startswith(".") for part in folder.relative_to(path).parts):
-            yield folder
+def folders_with(path: Path, *names: str) -> list[Path]:
+    """Folders at or below a path that hold a file of one of some names; hidden ones are left out.
+
+    Args:
+        path: A folder.
+        names: Names of files.
+    """
+    found = sorted({file.parent for name in names for file in path.glob(f"**/{name}")})
+    return [folder for folder in found if not any(part.startswith(".") for part in folder.relative_to(path).parts)]
 
 
 def read_runs(folders: Sequence[Path], step: Callable[[], object] = lambda: None) -> tuple[list[Run], list[LeftOut]]:
@@ -110,12 +113,10 @@ def _read(folder: Path) -> Run:
     table = TaskTable.read(file)
     if not table.scores:
         raise ValueError(f"unfinished: {FILE_NAME} holds no scores yet")
-    if table.num_tasks > len(table.scores):
-        raise ValueError(f"{FILE_NAME} names {table.num_tasks} tasks, but has {len(table.scores)} row(s)")
     try:
-        known = config.read_config(folder / config.FILE_NAME)
+        known = run_config.read_config(folder / run_config.FILE_NAME)
     except FileNotFoundError:
-        return Run(folder, table, note=f"there is no {config.FILE_NAME}")
+        return Run(folder, table, note=f"there is no {run_config.FILE_NAME}")
     except (OSError, ValueError) as error:
         return Run(folder, table, note=str(error))
     if known.num_tasks is not None and table.num_tasks < known.num_tasks:
