@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from gpvae import __version__
-from gpvae.cli import configs
+from gpvae.cli.configs_command import ConfigsCommand
 from gpvae.cli.errors import OURS, spoken
 from gpvae.cli.lightning_cli import StreamCLI
 from gpvae.report import command as report
@@ -21,7 +21,13 @@ from gpvae.results import summary
 from gpvae.utils.checks import nearest
 from gpvae.utils.distributed import leave_process_group
 
-COMMANDS = (*StreamCLI.subcommands(), "summary", "report", "configs")
+#: Sub-commands beside those of LightningCLI, each called with the arguments after its name.
+SUBCOMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
+    "summary": summary.main,
+    "report": report.main,
+    ConfigsCommand.name: ConfigsCommand().main,
+}
+COMMANDS = (*StreamCLI.subcommands(), *SUBCOMMANDS)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -37,12 +43,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"error: there is no command {command!r}{nearest(command, COMMANDS)}; commands are {', '.join(COMMANDS)}"
         )
     try:
-        if command == "summary":
-            summary.main(words[1:])
-        elif command == "report":
-            report.main(words[1:])
-        elif command == "configs":
-            configs.main(words[1:])
+        if command in SUBCOMMANDS:
+            SUBCOMMANDS[command](words[1:])
         elif words == ["--version"]:
             print(f"gpvae {__version__}")
         else:

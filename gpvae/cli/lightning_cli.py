@@ -26,11 +26,12 @@ from callbacks.data_identity import check_same_data
 from callbacks.results_folder import LeavesFiles
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
-from gpvae.cli import configs, run_folder
+from gpvae.cli import run_folder
 from gpvae.cli.allowed_classes import allowed_by, only_from
 from gpvae.cli.errors import in_words
 from gpvae.cli.parser import HelpfulParser
 from gpvae.cli.saved_config import SavedConfig
+from gpvae.cli.shipped_configs import resolve_config_names
 from gpvae.cli.slurm import with_plugins
 from gpvae.cli.yaml_limits import limit_configs
 from gpvae.modules import ContinualModule
@@ -50,7 +51,7 @@ class StreamCLI(LightningCLI):
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
         allowed, words = allowed_by(sys.argv[1:] if args is None else args)
-        self._words = configs.with_files(words)
+        self._words = resolve_config_names(words)
         limit_configs()
         with only_from(allowed):
             super().__init__(
