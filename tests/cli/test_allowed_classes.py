@@ -171,7 +171,7 @@ def test_in_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_refusal_is_one_sentence_that_says_how_to_allow_it(folder: Path) -> None:
     said = assert_refused(folder, "fit", "-c", "small.yaml", "--data", "canary_of_gpvae.Data")
     assert said.splitlines()[0] == (
-        "error: canary_of_gpvae.Data is refused: a config may name what is in gpvae, datamodules, callbacks, "
+        "error: canary_of_gpvae.Data is refused: a config may name classes of gpvae, datamodules, callbacks, "
         "lightning, torch.optim. If you trust it, add --allow canary_of_gpvae to the command."
     )
 

@@ -6,7 +6,7 @@ import pytest
 from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 
 from gpvae.cli.lightning_cli import StreamCLI
-from gpvae.cli.slurm import with_plugins
+from gpvae.cli.slurm import trainer_plugins
 from tests.cli.program import write_config
 
 SLURM = {"NTASKS": "1", "JOB_NAME": "job", "JOB_ID": "1", "PROCID": "0", "LOCALID": "0"}
@@ -19,15 +19,15 @@ def on_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_elsewhere_plugins_stay_as_they_are() -> None:
-    assert with_plugins(None) == []
-    assert with_plugins("one") == ["one"]
-    assert with_plugins(["one", "two"]) == ["one", "two"]
+    assert trainer_plugins(None) == []
+    assert trainer_plugins("one") == ["one"]
+    assert trainer_plugins(["one", "two"]) == ["one", "two"]
 
 
 @pytest.mark.usefixtures("on_slurm")
 def test_a_users_own_environment_is_kept() -> None:
     own = SLURMEnvironment()
-    assert with_plugins([own]) == [own]
+    assert trainer_plugins([own]) == [own]
 
 
 @pytest.mark.usefixtures("on_slurm")

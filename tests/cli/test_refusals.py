@@ -41,7 +41,7 @@ REFUSED = {
     "learning rate": ([*FIT, "--model.lr", "0"], "lr is above zero, got 0.0"),
     "power": ([*FIT, "--model.power", "2"], "power lies between 0"),
     "checkpoints": ([*FIT, "--checkpoint.every_n_steps", "0"], "every_n_steps is at least 1"),
-    "name": ([*FIT, "--name", "../up"], "the name of a run is '../up'; give one that is a folder below others"),
+    "name": ([*FIT, "--name", "../up"], "the name of a run is '../up'; give a printable relative path without '..'"),
     "later checkpoints": (
         [*FIT, "--trainer.plugins", "AsyncCheckpointIO"],
         "AsyncCheckpointIO writes checkpoints later",
@@ -110,7 +110,7 @@ def test_a_full_disk(earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not list((earlier / "runs/full").rglob("*.ckpt*"))
     monkeypatch.setattr("lightning.pytorch.loggers.TensorBoardLogger.log_metrics", full)
     said = refused(earlier, *FIT, "--name", "full")
-    assert said.startswith("error: the disk is full ([Errno 28] No space left on device: 'a file'): make room")
+    assert said.startswith("error: the disk is full ([Errno 28] No space left on device: 'a file'): free some space")
 
 
 def test_another_loggers_folder_is_left_alone(earlier: Path) -> None:

@@ -20,16 +20,16 @@ from gpvae.cli import run_folder
     ],
 )
 def test_a_run_is_named_by_its_config_and_by_what_changes_it(words: list[str], name: str) -> None:
-    assert run_folder.name_of(["configs/base.yaml", "configs/solar.yaml"], words) == name
+    assert run_folder.default_name(["configs/base.yaml", "configs/solar.yaml"], words) == name
 
 
 def test_a_name_never_leaves_the_folder() -> None:
-    assert "/" not in run_folder.name_of(["a.yaml"], ["--data.paths", "../../etc/*.nc"])
+    assert "/" not in run_folder.default_name(["a.yaml"], ["--data.paths", "../../etc/*.nc"])
 
 
 @pytest.mark.parametrize("name", ["a\0b", "../up", "x/../../up", "/tmp/elsewhere", "two\nlines"])
 def test_nor_does_one_that_is_given(name: str) -> None:
-    with pytest.raises(ValueError, match="give one that is a folder below others"):
+    with pytest.raises(ValueError, match=r"give a printable relative path without '\.\.'"):
         run_folder.check_name(name)
     run_folder.check_name("solar/first try")
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from callbacks.checkpoint import load_state, read_checkpoint
-from gpvae.cli.errors import is_for_people
+from gpvae.cli.errors import is_user_error
 from gpvae.modules import StreamingGP
 from tests.cli.program import CONFIG, assert_same
 from tests.fuzz.outcomes import Outcome
@@ -24,7 +24,7 @@ def go_on(path: str) -> Outcome:
         module.on_load_checkpoint(checkpoint)
         load_state(module, checkpoint, Path(path))
     except Exception as error:
-        if is_for_people(error):
+        if is_user_error(error):
             return Outcome("refused", str(error))
         return Outcome("crash", traceback.format_exc(limit=-8))
     try:
