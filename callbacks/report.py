@@ -10,14 +10,14 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 
-from callbacks.results_folder import LeavesFiles
+from callbacks.results_folder import ResultsWriter
 from gpvae.metrics.task_table import COLUMNS, FILE_NAME, TaskTable
 from gpvae.results.terminal import console, end_table, fits, task_table
 
 _KEY = re.compile(r"(?P<metric>\w+)(?::(?P<variable>.+))?/(?:task_(?P<task>\d+)|seen)")
 
 
-class TaskReport(LeavesFiles, Callback):
+class TaskReport(ResultsWriter, Callback):
     """Writes `task_metrics.csv`, logs forgetting and backward transfer, and prints a table at the end.
 
     After each validation of a fit it reads `nlpd/task_01`, ..., `nlpd/seen` (and other metrics alike) from what the

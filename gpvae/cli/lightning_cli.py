@@ -21,9 +21,9 @@ from callbacks import (
     TaskProgress,
     TaskReport,
 )
-from callbacks.checkpoint import check_written_at_once, load_state, read_checkpoint
+from callbacks.checkpoint import check_synchronous, load_state, read_checkpoint
 from callbacks.data_identity import check_same_data
-from callbacks.results_folder import LeavesFiles
+from callbacks.results_folder import ResultsWriter
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
 from gpvae.cli import run_folder
@@ -119,9 +119,9 @@ class StreamCLI(LightningCLI):
         kwargs["plugins"] = trainer_plugins(chosen["plugins"])
         self.trainer_defaults["callbacks"] = [ContinualLearning(), *([TaskProgress()] if _wants_bar(chosen) else [])]
         trainer = super().instantiate_trainer(**kwargs)
-        check_written_at_once(trainer)
+        check_synchronous(trainer)
         for callback in trainer.callbacks:  # type: ignore[attr-defined]
-            if isinstance(callback, LeavesFiles):
+            if isinstance(callback, ResultsWriter):
                 callback.folder = folder
         if self.subcommand == "predict":
             writer = NetCDFPredictions if isinstance(self.datamodule, SeriesStream) else PredictionTable
@@ -184,7 +184,7 @@ class StreamCLI(LightningCLI):
                 f"there is no checkpoint {path}: it is written by `fit` with the same config, name and seed; or give "
                 "the path of one as --ckpt_path"
             )
-        checkpoint = read_checkpoint(path, to_go_on=self.subcommand == "fit")
+        checkpoint = read_checkpoint(path, resume=self.subcommand == "fit")
         self.model.on_load_checkpoint(checkpoint)
         check_same_data(checkpoint, self.datamodule)
         load_state(self.model, checkpoint, path)

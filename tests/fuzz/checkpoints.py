@@ -20,7 +20,7 @@ def go_on(path: str) -> Outcome:
     options: dict[str, Any] = CONFIG["model"]["init_args"]
     module = StreamingGP(**options, input_dim=1, seed=CONFIG["seed_everything"])
     try:
-        checkpoint = read_checkpoint(Path(path), to_go_on=True)
+        checkpoint = read_checkpoint(Path(path), resume=True)
         module.on_load_checkpoint(checkpoint)
         load_state(module, checkpoint, Path(path))
     except Exception as error:
