@@ -31,7 +31,7 @@ class TaskCheckpoint(ResultsWriter, Checkpoint):
     when it is complete.
 
     Args:
-        every_n_steps: Optimiser steps between checkpoints within an epoch; none if null.
+        every_n_steps: Optimiser steps between checkpoints within an epoch; null for none.
         keep_tasks: Whether to keep a checkpoint of every task, not only the last.
     """
 

@@ -56,13 +56,7 @@ class ContinualLearning(Callback):
         """Begin the task of the epoch."""
         self._start_task(trainer)
 
-    def on_train_batch_start(
-        self,
-        trainer: Trainer,
-        pl_module: LightningModule,
-        batch: Any,  # noqa: ANN401
-        batch_idx: int,
-    ) -> None:
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *args: Any, **kwargs: Any) -> None:
         """Begin the task in a run resumed within an epoch, where `on_train_epoch_start` is skipped."""
         self._start_task(trainer)
 
@@ -71,14 +65,7 @@ class ContinualLearning(Callback):
         for parameter in _module_and_stream(trainer)[0].frozen_parameters():
             parameter.grad = None
 
-    def on_train_batch_end(
-        self,
-        trainer: Trainer,
-        pl_module: LightningModule,
-        outputs: Any,  # noqa: ANN401
-        batch: Any,  # noqa: ANN401
-        batch_idx: int,
-    ) -> None:
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *args: Any, **kwargs: Any) -> None:
         """Consolidate the task after its last batch."""
         self._consolidate(trainer)
 

@@ -107,11 +107,7 @@ class PredictionFile:
 
 
 def find_grid(coordinates: Coordinates) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return latitudes and longitudes of the grid that locations form, row by row; None if they form none.
-
-    Args:
-        coordinates: The locations.
-    """
+    """Return latitudes and longitudes of the grid that locations form, row by row; None if they form none."""
     latitude, longitude = coordinates.latitude, coordinates.longitude
     width = int(np.argmax(latitude != latitude[0]))  # of the first row
     if width < 2 or len(latitude) % width:

@@ -89,11 +89,7 @@ class NetCDFPredictions(BasePredictionWriter):
 
 
 def summarise_samples(samples: NDArray[np.float64]) -> Floats:
-    """Return mean, standard deviation and quantiles of samples `[N, B, T, V]`, as `[V, 2 + Q, B, T]`.
-
-    Args:
-        samples: The samples.
-    """
+    """Return mean, standard deviation and quantiles of samples `[N, B, T, V]`, as `[V, 2 + Q, B, T]`."""
     # A new value is below the Weibull estimate with exactly that probability, for any number of samples.
     quantiles = np.quantile(samples, QUANTILES, axis=0, method="weibull")
     parts = np.concatenate([samples.mean(0)[None], samples.std(0)[None], quantiles])

@@ -78,9 +78,6 @@ def _find_other_lightning() -> Any | None:  # noqa: ANN401
     """Return the `lightning` script of another distribution if this program was called by that name."""
     if Path(sys.argv[0]).stem != "lightning":
         return None
-    others = [
-        point
-        for point in entry_points(group="console_scripts", name="lightning")
-        if point.dist is None or point.dist.name != "gpvae"
-    ]
-    return others[0].load() if others else None
+    scripts = entry_points(group="console_scripts", name="lightning")
+    other = next((script for script in scripts if script.dist is None or script.dist.name != "gpvae"), None)
+    return None if other is None else other.load()

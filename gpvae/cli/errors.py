@@ -15,11 +15,7 @@ NO_ACCESS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR
 
 
 def user_message(error: Exception) -> str | None:
-    """Return the message of an error that the user can act on; None if a traceback is needed.
-
-    Args:
-        error: The error.
-    """
+    """Return the message of an error that the user can act on; None if a traceback is needed."""
     user_error = _find_user_error(error)
     return _disk_message(error) if user_error is None else str(user_error)
 

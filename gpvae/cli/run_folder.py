@@ -37,11 +37,7 @@ def default_name(files: Iterable[object], args: Sequence[str]) -> str:
 
 
 def check_name(name: str) -> None:
-    """Raise unless a name is that of a folder below the folder of all runs.
-
-    Args:
-        name: The name of a run.
-    """
+    """Raise unless a name is that of a folder below the folder of all runs."""
     if not name.isprintable() or Path(name).is_absolute() or ".." in Path(name).parts:
         raise ValueError(
             f"the name of a run is {name!r}; give a printable relative path without '..', such as solar_first. Its "
