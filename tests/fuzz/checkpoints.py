@@ -1,4 +1,4 @@
-"""A checkpoint that a user goes on from: read, compared with the config and loaded, as for a run."""
+"""Loads a checkpoint as a resumed run does: reads it, compares it with the config and loads its state."""
 
 import traceback
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.fuzz.outcomes import Outcome
 WHOLE = "whole.ckpt"  # beside the damaged one
 
 
-def go_on(path: str) -> Outcome:
+def load(path: str) -> Outcome:
     whole = torch.load(Path(path).with_name(WHOLE), weights_only=True)
     options: dict[str, Any] = CONFIG["model"]["init_args"]
     module = StreamingGP(**options, input_dim=1, seed=CONFIG["seed_everything"])
@@ -30,6 +30,6 @@ def go_on(path: str) -> Outcome:
     try:
         assert_same(whole, checkpoint)
     except AssertionError as error:
-        return Outcome("silent NaN", f"what was loaded is not what was saved, in {error}")
+        return Outcome("silent NaN", f"the loaded checkpoint differs from the saved one, in {error}")
     mean = module.predict(torch.linspace(0, 1, 5, dtype=torch.float64)[:, None]).mean
     return Outcome("taken") if bool(mean.isfinite().all()) else Outcome("silent NaN", "predictions")

@@ -1,4 +1,4 @@
-"""An ERA5 file of a user's: read, cut into tasks and scaled, as for a run."""
+"""Reads an ERA5 file, splits it into tasks and scales it, as a run does."""
 
 import traceback
 

@@ -55,32 +55,32 @@ def test_all_are_copied_and_may_be_copied_again(tmp_path: Path) -> None:
         assert copies == {name: path.read_bytes() for name, path in shipped_configs().items()}
 
 
-@pytest.mark.parametrize("words", [["--copy", "."], ["toy_legs", NAME], ["toy_legs", NAME, "--output", "."]])
+@pytest.mark.parametrize("args", [["--copy", "."], ["toy_legs", NAME], ["toy_legs", NAME, "--output", "."]])
 def test_a_file_that_differs_is_never_replaced(
-    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    args: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "solar_ohsgpr.yaml").write_text("mine")
-    said = refused(tmp_path, "configs", *words)
-    assert "solar_ohsgpr.yaml exists and differs" in said
+    message = refused(tmp_path, "configs", *args)
+    assert "solar_ohsgpr.yaml exists and differs" in message
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("solar_ohsgpr.yaml", "mine")]
     assert not capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("words", "reason"),
+    ("args", "reason"),
     [
         (["solar_ohsgrp"], "there is no config 'solar_ohsgrp' (did you mean 'solar_ohsgpr'?)"),
         ([NAME, "--copy", "x"], "give --output FOLDER instead"),
         (["--output", "x"], "no NAME is given"),
     ],
 )
-def test_refused(words: list[str], reason: str, tmp_path: Path) -> None:
-    assert reason in refused(tmp_path, "configs", *words)
+def test_refused(args: list[str], reason: str, tmp_path: Path) -> None:
+    assert reason in refused(tmp_path, "configs", *args)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("args", "found"),
     [
         (["fit", "-c", NAME], ["fit", "-c", FILE]),
         (["fit", "--config", "solar_ohsgpr.yaml"], ["fit", "--config", FILE]),
@@ -92,15 +92,15 @@ def test_refused(words: list[str], reason: str, tmp_path: Path) -> None:
         (["fit", "-c"], ["fit", "-c"]),
     ],
 )
-def test_found_by_name(words: list[str], found: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_found_by_name(args: list[str], found: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.yaml").write_text("seed_everything: 3")
     (tmp_path / "some_folder").mkdir()
-    assert resolve_config_names(words) == found
+    assert resolve_config_names(args) == found
 
 
 @pytest.mark.parametrize("given", [NAME, "solar_ohsgpr.yaml", "configs/solar_ohsgpr.yaml"])
-def test_a_file_of_that_name_goes_first(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_that_name_takes_precedence(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / given).parent.mkdir(exist_ok=True)
     (tmp_path / given).write_text("mine")
@@ -109,9 +109,9 @@ def test_a_file_of_that_name_goes_first(given: str, tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("given", ["solar_ohsgrp", "configs/solar_ohsgrp.yaml", "elsewhere/solar_ohsgpr.yaml"])
 def test_neither_file_nor_config(given: str, tmp_path: Path) -> None:
-    said = refused(tmp_path, "fit", "-c", given)
-    assert f"File does not exist: {given} (did you mean 'solar_ohsgpr'?)" in said
-    assert "gpvae configs --copy FOLDER" in said
+    message = refused(tmp_path, "fit", "-c", given)
+    assert f"File does not exist: {given} (did you mean 'solar_ohsgpr'?)" in message
+    assert "gpvae configs --copy FOLDER" in message
 
 
 @expect_warnings
