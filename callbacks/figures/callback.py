@@ -18,7 +18,7 @@ from callbacks.figures.decision_boundary import are_labels
 from callbacks.figures.reconstructions import reconstructions_figure
 from callbacks.figures.reports import Report, ReportByVariable
 from callbacks.figures.skill import skill_figure
-from callbacks.results_folder import LeavesFiles
+from callbacks.results_folder import ResultsWriter
 from datamodules.era5 import SeriesStream
 from datamodules.splits import Task
 from gpvae.plotting.canvas import render, save_png
@@ -28,7 +28,7 @@ from gpvae.vae.model import GPVAE
 COARSER = 5
 
 
-class TaskFigures(LeavesFiles, Callback):
+class TaskFigures(ResultsWriter, Callback):
     """Draw what the model knows after each task, for TensorBoard and as PNG files in `figures/` of the run.
 
     The stream where there is one input, the decision boundary where there are two and the targets are labels 0 and 1,

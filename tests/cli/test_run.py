@@ -1,4 +1,4 @@
-"""What a run leaves behind, and that it can be had again."""
+"""The results of a run, and how to reproduce them."""
 
 import csv
 import shutil
@@ -89,7 +89,7 @@ def test_checkpoints_answer_without_data(folder: Path) -> None:
     assert not torch.equal(*means)
 
 
-def test_config_gives_the_run_again(folder: Path, tmp_path: Path) -> None:
+def test_the_saved_config_reproduces_the_run(folder: Path, tmp_path: Path) -> None:
     shutil.copy(folder / RUN / "config.yaml", tmp_path / "any_name.yaml")
     run_here(tmp_path, "fit", "-c", "any_name.yaml", "--figures.enabled", "false")
     assert (tmp_path / RUN / "task_metrics.csv").read_bytes() == (folder / RUN / "task_metrics.csv").read_bytes()
@@ -126,7 +126,7 @@ def test_a_new_run_moves_the_earlier_one(tmp_path: Path) -> None:
     assert (tmp_path / "runs" / "twin" / "seed_3" / "task_metrics.csv").read_bytes() == table
 
 
-def test_a_stream_can_be_stopped_and_gone_on_with(tmp_path: Path) -> None:
+def test_a_stream_can_be_stopped_and_resumed(tmp_path: Path) -> None:
     write_config(tmp_path, data={"batch_size": 6})
     run_here(tmp_path, "fit", "-c", "small.yaml", "--name", "whole")
     run_here(tmp_path, "fit", "-c", "small.yaml", "--data.stop_after", "1")
@@ -134,14 +134,14 @@ def test_a_stream_can_be_stopped_and_gone_on_with(tmp_path: Path) -> None:
     run_here(tmp_path, "fit", "-c", "small.yaml", "--ckpt_path", "last")
     whole = tmp_path / "runs" / "whole" / "seed_3"
     assert (tmp_path / RUN / "task_metrics.csv").read_bytes() == (whole / "task_metrics.csv").read_bytes()
-    run_here(tmp_path, "fit", "-c", "small.yaml", "--ckpt_path", "last")  # nothing is left to do
+    run_here(tmp_path, "fit", "-c", "small.yaml", "--ckpt_path", "last")  # nothing remains to be done
     assert (tmp_path / RUN / "task_metrics.csv").read_bytes() == (whole / "task_metrics.csv").read_bytes()
 
 
 @pytest.mark.parametrize(
-    "words", [["enable_progress_bar", "false"], ["callbacks", "TQDMProgressBar"]], ids=["none", "own"]
+    "args", [["enable_progress_bar", "false"], ["callbacks", "TQDMProgressBar"]], ids=["none", "own"]
 )
-def test_progress_bars_other_than_ours(words: list[str], tmp_path: Path) -> None:
+def test_progress_bars_other_than_ours(args: list[str], tmp_path: Path) -> None:
     write_config(tmp_path)
-    run_here(tmp_path, "fit", "-c", "small.yaml", "--data.stop_after", "1", f"--trainer.{words[0]}", words[1])
+    run_here(tmp_path, "fit", "-c", "small.yaml", "--data.stop_after", "1", f"--trainer.{args[0]}", args[1])
     assert (tmp_path / RUN / "task_metrics.csv").exists()

@@ -1,4 +1,4 @@
-"""The program on series of weather, from a config to scores and figures."""
+"""A run on ERA5 series, from a config to scores and figures."""
 
 import csv
 from pathlib import Path
@@ -13,7 +13,7 @@ MODEL: dict[str, Any] = {"class_path": "SVGPVAE", "num_inducing": 8, "latent_dim
 DATA: dict[str, Any] = {
     "class_path": "ERA5",
     "points": 3,
-    "land_only": True,  # three cells at sea would have no soil
+    "land_only": True,  # three locations at sea would have no values of the soil
     "num_tasks": 2,
     "hours_per_task": 24,
     "epochs_per_task": 2,
