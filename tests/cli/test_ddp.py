@@ -20,7 +20,7 @@ def scores(file: Path) -> dict[tuple[str, ...], float]:
     """Read all scores but the calibration error, which depends on random draws and the last bits of predictions."""
     with file.open() as rows:
         return {
-            (row["after_task"], row["task"], row["metric"]): float(row["value"])
+            (row["after_task"], row["task"], row["metric"], row["variable"]): float(row["value"])
             for row in csv.DictReader(rows)
             if not row["metric"].startswith("ece")
         }

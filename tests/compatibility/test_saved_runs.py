@@ -1,6 +1,6 @@
 """Runs of the last commit before modules, state and scores got their present names: 782cae4, two of three tasks learnt.
 
-`saved/<name>/run` is the run folder; `saved/<name>/resumed` holds scores and predictions after the same commit had resumed
+`saved/<name>/run` is the run folder; `saved/<name>/resumed` holds scores and predictions after that commit had resumed
 the run and learnt the third task.
 """
 
