@@ -8,7 +8,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from gpvae.report.clock import read_times
 from gpvae.report.groups import arrange, short_names
 from gpvae.report.page import Report, whole_page
 from gpvae.results.runs import find_folders, read_runs
@@ -67,16 +66,13 @@ def write_report(paths: Sequence[str | Path], output: Path, title: str = "Stream
             listed = "; ".join(f"{names[run.folder]}: {run.reason}" for run in left_out)
             raise ValueError(f"there is no run to report. {listed}")
         data_sets = arrange(runs)
-        clocks = progress.add_task("Reading times", total=len(runs))
-        num_tasks = {run.folder: run.table.num_tasks for run in runs}
-        times, untimed = read_times(num_tasks, lambda: progress.advance(clocks))
         drawing = progress.add_task("Drawing", total=sum(len(data_set.groups) for data_set in data_sets))
         report = Report(
             title=title,
             made=datetime.now().astimezone(),
             data_sets=data_sets,
-            times=times,
-            untimed={names[folder]: reason for folder, reason in untimed.items()},
+            times={run.folder: run.times for run in runs if run.times},
+            untimed={names[run.folder]: run.untimed for run in runs if run.untimed},
             left_out={names[run.folder]: run.reason for run in left_out},
         )
         page = whole_page(report, lambda: progress.advance(drawing))

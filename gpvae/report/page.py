@@ -11,6 +11,7 @@ from gpvae.report.palette import styles_of
 from gpvae.report.sections import group_section
 from gpvae.report.style import style_sheet
 from gpvae.results.experiments import Experiment
+from gpvae.results.task_times import Seconds
 from gpvae.utils import provenance
 
 #: Nothing is loaded, run or sent: pictures and rules are in the page.
@@ -32,7 +33,7 @@ class Report:
         title: Its title.
         made: When it was made.
         data_sets: All experiments.
-        times: Seconds of each task, by the folder of the run; runs that have recorded none are not there.
+        times: Seconds by task and activity of each run that has recorded them, by the folder of the run.
         untimed: Why times of runs are not known, by run.
         left_out: Why runs are not reported, by run.
     """
@@ -40,7 +41,7 @@ class Report:
     title: str
     made: datetime
     data_sets: Sequence[DataSet]
-    times: Mapping[Path, Sequence[float]]
+    times: Mapping[Path, Seconds]
     untimed: Mapping[str, str]
     left_out: Mapping[str, str]
 

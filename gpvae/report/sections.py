@@ -4,16 +4,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gpvae.metrics import describe
-from gpvae.report import charts, clock, seeds, tables
+from gpvae.report import charts, seeds, tables
 from gpvae.report.entries import Entry, Group
 from gpvae.report.heat_maps import heat_maps
 from gpvae.report.html import Markup, element, joined
 from gpvae.report.palette import Styles
 from gpvae.report.pictures import data_uri, last_pictures
 from gpvae.report.svg import to_svg
+from gpvae.results.task_times import Seconds
+
+TIMES = (
+    "Wall-clock seconds, from task_times.csv of each run. Learning is all of the training that is not scoring, drawing "
+    "or saving; that of the first task may include finding the hyperparameters of the kernel. Scoring is the "
+    "evaluation on all tasks so far, after each task, and saving is writing checkpoints. Drawing figures is not "
+    "counted. Times from different machines cannot be compared."
+)
 
 
-def group_section(group: Group, name: str, data: str, styles: Styles, times: Mapping[Path, Sequence[float]]) -> Markup:
+def group_section(group: Group, name: str, data: str, styles: Styles, times: Mapping[Path, Seconds]) -> Markup:
     """All about a group.
 
     Args:
@@ -21,7 +29,7 @@ def group_section(group: Group, name: str, data: str, styles: Styles, times: Map
         name: The id of the section.
         data: Title of the data set.
         styles: How each method is drawn.
-        times: Seconds of each task, by the folder of the run; runs that have recorded none are not there.
+        times: Seconds by task and activity of each run that has recorded them, by the folder of the run.
     """
     notes = [element("p", f"{entry.label}: {note}", class_="soft") for entry in group.entries for note in entry.notes]
     shared = seeds.common(group) if seeds.differ(group) else frozenset()
@@ -146,9 +154,9 @@ def _pictures(entry: Entry, shared: frozenset[str]) -> list[Markup]:
     return figures
 
 
-def _times(group: Group, times: Mapping[Path, Sequence[float]]) -> Markup:
+def _times(group: Group, times: Mapping[Path, Seconds]) -> Markup:
     table = tables.time_table(group, times)
-    return joined(table, element("p", clock.MEASURED, class_="soft")) if table else table
+    return joined(table, element("p", TIMES, class_="soft")) if table else table
 
 
 def _configs(group: Group, names: Mapping[str, str]) -> Markup:

@@ -14,10 +14,15 @@ from gpvae.report.naming import differing_keys, written
 from gpvae.report.seeds import differ, listed, most_shared, numbers, seeds_of, several
 from gpvae.report.seeds import written as written_seeds
 from gpvae.results.experiments import Interval
+from gpvae.results.task_times import Seconds
 from gpvae.results.terminal import short
 
 DASH = "–"
 NO_M = "no M, for reference"
+TIMES = (
+    *("Learning: first task", "Learning: mean of tasks", "Learning: all tasks"),
+    *("Scoring: all tasks", "Saving: all tasks"),
+)
 Cell = Interval | None
 
 
@@ -102,24 +107,33 @@ def best_rows(cells: Sequence[Cell], metric: str, forgetting: bool) -> set[int]:
     return {i for i, value in known.items() if value == min(known.values())}
 
 
-def time_table(group: Group, times: Mapping[Path, Sequence[float]]) -> Markup:
-    """Seconds a task and in all, a row for each method; nothing where no run has recorded any.
+def time_table(group: Group, times: Mapping[Path, Seconds]) -> Markup:
+    """Seconds of learning, scoring and saving, a row for each method; nothing where no run has recorded any.
 
     Args:
         group: Methods to compare.
-        times: Seconds of each task, by the folder of the run; runs that have recorded none are not there.
+        times: Seconds by task and activity of each run that has recorded them, by the folder of the run.
     """
     if not any(run in times for entry in group.entries for run in entry.experiment.runs):
         return Markup()
-    heads = ["Method", "First task", "Each task, mean", "All tasks", "Runs timed"]
+    heads = ["Method", *TIMES, "Runs timed"]
     rows = []
     for entry in group.entries:
-        runs = [times[run] for run in entry.experiment.runs if run in times]
-        columns = [[run[0] for run in runs], [sum(run) / len(run) for run in runs], [sum(run) for run in runs]]
+        runs = [_columns_of(times[run]) for run in entry.experiment.runs if run in times]
+        columns = list(zip(*runs, strict=True)) or [()] * len(TIMES)
         counted = element("td", f"{len(runs)} of {len(entry.experiment.runs)}")
         rows.append(_row(entry.label, *[element("td", in_seconds(column)) for column in columns], counted))
     head = element("thead", element("tr", *[element("th", text, scope="col") for text in heads]))
     return boxed("Seconds: median over seeds, and from the least to the most.", head, element("tbody", *rows))
+
+
+def _columns_of(times: Seconds) -> list[float]:
+    """The times of a run by column: learning the first task, a task and all tasks, then scoring and saving them."""
+    learning, scoring, saving = (
+        [seconds for (_, activity), seconds in sorted(times.items()) if activity == column]
+        for column in ("learning", "scoring", "saving")
+    )
+    return [learning[0], sum(learning) / len(learning), sum(learning), sum(scoring), sum(saving)]
 
 
 def options_table(group: Group) -> Markup:

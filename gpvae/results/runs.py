@@ -3,11 +3,15 @@
 import csv
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
-from gpvae.results import run_config
+from gpvae.results import run_config, task_times
 from gpvae.results.run_config import RunConfig
+
+Content = TypeVar("Content")
 
 
 @dataclass(frozen=True)
@@ -19,12 +23,16 @@ class Run:
         table: Its scores.
         config: What was run; None if that is not known.
         note: Why it is not known.
+        times: Seconds by task and activity; None if they are not known.
+        untimed: Why they are not known.
     """
 
     folder: Path
     table: TaskTable
     config: RunConfig | None = None
     note: str = ""
+    times: task_times.Seconds | None = None
+    untimed: str = ""
 
     @property
     def experiment(self) -> Path:
@@ -113,12 +121,19 @@ def _read(folder: Path) -> Run:
     table = TaskTable.read(file)
     if not table.scores:
         raise ValueError(f"unfinished: {FILE_NAME} holds no scores yet")
+    config, note = _read_if_possible(run_config.read_config, folder / run_config.FILE_NAME)
+    if config and config.num_tasks is not None and table.num_tasks < config.num_tasks:
+        raise ValueError(f"unfinished: {table.num_tasks} of {config.num_tasks} tasks learnt")
+    read_times = partial(task_times.read_times, num_tasks=table.num_tasks)
+    times, untimed = _read_if_possible(read_times, folder / task_times.FILE_NAME)
+    return Run(folder, table, config, note, times, untimed)
+
+
+def _read_if_possible(read: Callable[[Path], Content], path: Path) -> tuple[Content | None, str]:
+    """The content of a file, or None and why it cannot be read."""
     try:
-        known = run_config.read_config(folder / run_config.FILE_NAME)
+        return read(path), ""
     except FileNotFoundError:
-        return Run(folder, table, note=f"there is no {run_config.FILE_NAME}")
-    except (OSError, ValueError) as error:
-        return Run(folder, table, note=str(error))
-    if known.num_tasks is not None and table.num_tasks < known.num_tasks:
-        raise ValueError(f"unfinished: {table.num_tasks} of {known.num_tasks} tasks learnt")
-    return Run(folder, table, known)
+        return None, f"there is no {path.name}"
+    except (OSError, ValueError, csv.Error) as error:
+        return None, str(error)

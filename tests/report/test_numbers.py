@@ -12,7 +12,7 @@ from gpvae.report.tables import best_rows, in_seconds
 from gpvae.results.experiments import Experiment, Interval, mean_interval
 from gpvae.results.summary import summarise
 from gpvae.results.terminal import short
-from tests.report.made import LEARNING
+from tests.report.made import SECONDS
 from tests.report.reading import Page, Table
 
 #: The experiments of each table of scores, as the page has them in order.
@@ -86,13 +86,14 @@ def test_forgetting_matrices_are_the_means(
         assert row == [str(after), *known, *[""] * (3 - after)]
 
 
-def test_times_are_those_of_the_logs(page: Page) -> None:
+def test_times_are_those_of_the_runs_without_drawing(page: Page) -> None:
     (table,) = page.tables_called("Seconds")  # of the only group that has any
-    seconds = [LEARNING * task for task in (1, 2, 3)]
-    expected = [seconds[0], sum(seconds) / 3, sum(seconds)]
+    learning, scoring, saving = ([SECONDS[of] * task for task in (1, 2, 3)] for of in ("learning", "scoring", "saving"))
+    expected = [learning[0], sum(learning) / 3, sum(learning), sum(scoring), sum(saving)]
+    assert len(table.rows) == 3
     for row in table.rows[1:]:
         assert row[1:] == [*[f"{short(value)} ({short(value)} – {short(value)})" for value in expected], "3 of 3"]
-    assert "solar_150/seed_0: no TensorBoard log" in page.text
+    assert "solar_150/seed_0: there is no task_times.csv" in page.text
 
 
 @pytest.mark.parametrize(

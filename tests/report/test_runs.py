@@ -6,7 +6,7 @@ import pytest
 
 from gpvae.report.command import write_report
 from gpvae.results.runs import find_folders, read_runs
-from tests.report.made import config, several, write_log, write_run, write_scores
+from tests.report.made import config, several, write_run, write_scores, write_times
 from tests.report.reading import Page
 
 BOMB = "a: &a [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1 or ''}, *a{n - 1 or ''}]\n" for n in range(1, 100))
@@ -118,14 +118,12 @@ def test_runs_of_one_folder_that_differ_are_pointed_out(tmp_path: Path) -> None:
     assert "its runs differ in model.lr, or only some name it" in text
 
 
-def test_a_resumed_run_has_no_times(tmp_path: Path) -> None:
-    folder = write_run(tmp_path / "toy" / "seed_0", 0, config())
-    write_log(folder)
-    (first,) = folder.glob("events*")
-    first.rename(folder / "events.out.tfevents.1")
-    write_log(folder)
+def test_runs_without_times_are_listed(tmp_path: Path) -> None:
+    write_run(tmp_path / "toy" / "seed_0", 0, config())
+    write_times(write_run(tmp_path / "toy" / "seed_1", 1, config()), num_tasks=2)
     write_report([tmp_path], tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
-    assert "toy/seed_0: resumed, so the log has gaps" in page.text
+    assert "toy/seed_0: there is no task_times.csv" in page.text
+    assert "toy/seed_1: task_times.csv: expected the tasks 1 to 3; got 1, 2" in page.text
     assert not page.tables_called("Seconds")
     assert "Time" not in {text for _, text in page.headings}
