@@ -2,6 +2,5 @@
 
 From the folders of runs to the page: `runs` finds and reads them, `config` says what was run and `clock` how long it
 took; `naming`, `variants` and `labels` say what it is called, and `groups` puts together what can be compared;
-`tables`, `charts`, `heat_maps` and `pictures` show it, in `sections` of a `page`. Part of the command line, as
-`gpvae.cli` is, it may build on `callbacks`.
+`tables`, `charts`, `heat_maps` and `pictures` show it, in `sections` of a `page`.
 """

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-import datamodules
 from gpvae.inducing.auto import AUTO
 from gpvae.methods import METHODS
 from gpvae.results.run_config import Part, RunConfig
@@ -23,6 +22,8 @@ DATA = {
     "TwoMoons": "Two moons",
     "Toy": "Made-up series",
 }
+#: Data sets whose inputs have several dimensions, where some methods have another family of inducing variables.
+SPATIAL = frozenset({"TwoMoons", "Skillcraft", "Powerplant"})
 TOYS = {"figure_1": "figure 1", "figure_f4": "appendix F.4"}
 TASK_ORDERS = {"first_dimension": "1st dimension", "l2_norm": "L2"}
 SOURCES = {"sample": "synthetic sample", "cds": "Climate Data Store", "files": "files"}
@@ -105,11 +106,9 @@ def family_name(config: RunConfig) -> str:
         config: The config of a run.
     """
     method = METHODS.get(str(config.model.options.get("method")))
-    input_dim = getattr(getattr(datamodules, config.data.kind, None), "input_dim", 1)
     own = ""
     if method is not None:
-        in_space = isinstance(input_dim, int) and input_dim > 1
-        own = (method.family_in_space if in_space else None) or method.family
+        own = (method.family_in_space if config.data.kind in SPATIAL else None) or method.family
     name = str(config.model.options.get("inducing") or own)
     words, ordering = FAMILIES.get(name, name), _ordering(config)
     return words if ordering is None else f"{words} {PATHS.get(ordering, f'by {ordering}')}"

@@ -8,8 +8,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+import datamodules
 from gpvae.report.groups import arrange, short_names
-from gpvae.report.naming import DATA, data_name, family_name, method_name, told_apart
+from gpvae.report.naming import DATA, SPATIAL, data_name, family_name, method_name, told_apart
 from gpvae.report.palette import COLOURS, MARKERS, Identity, styles_of
 from gpvae.results.run_config import Part, RunConfig
 from gpvae.results.runs import find_folders, read_runs
@@ -28,6 +29,11 @@ def test_every_config_has_a_name_for_all_it_is_made_of(path: Path) -> None:
     assert method_name(known)
     assert family_name(known)
     assert data_name(known.data).startswith(DATA.get(known.data.kind, known.data.kind))
+
+
+def test_spatial_data_are_those_with_several_input_dimensions() -> None:
+    dims = {name: getattr(getattr(datamodules, name), "input_dim", 1) for name in datamodules.__all__}
+    assert {name for name, dim in dims.items() if dim > 1} == SPATIAL
 
 
 @pytest.mark.parametrize(
