@@ -138,7 +138,8 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_nothing_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert f"no task_metrics.csv in {tmp_path}" in refused([str(tmp_path)], capsys)
+    expected = "expected <experiment>/seed_<n>/task_metrics.csv somewhere in it"
+    assert f"no run in {tmp_path}: {expected}" in refused([str(tmp_path)], capsys)
     assert "there is no " in refused([str(tmp_path / "none")], capsys)
 
 
