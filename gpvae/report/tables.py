@@ -68,28 +68,23 @@ def score_table(group: Group, configs: Mapping[str, str], scope: str) -> Table:
         configs: Id of the config of each experiment, by its folder.
         scope: What the scores are, and of which seeds.
     """
-    seeds = group.most_frequent_seeds
     columns = [
         (metric, forgetting)
         for metric in group.metrics
         for forgetting in (False, True)
         if any(_is_known(_final(entry, metric, forgetting)) for entry in group.entries)
     ]
-    compared = [entry if entry in group.contenders and entry.seeds == seeds else None for entry in group.entries]
+    rivals = [entry for entry in group.contenders if entry.seeds == group.most_frequent_seeds]
+    compared = [entry if entry in rivals else None for entry in group.entries]
     best = [best_rows([_final(entry, *column) if entry else None for entry in compared], *column) for column in columns]
-    counts = Counter(metric for metric, _ in columns)
     rows = []
     for number, entry in enumerate(group.entries):
         family = names.family_name(entry.config) if entry.config else ""
-        note = f" ({names.list_seeds(entry.seeds)})" if group.seeds_differ else ""
-        rows.append(
-            [
-                Cell(entry.label, family if entry in group.contenders else NO_INDUCING, configs.get(entry.folder, "")),
-                Cell(len(entry.runs), note),
-                Cell(entry.experiment.num_tasks),
-                *[_score(_final(entry, *column), number in bold) for column, bold in zip(columns, best, strict=True)],
-            ]
-        )
+        method = Cell(entry.label, family if entry in group.contenders else NO_INDUCING, configs.get(entry.folder, ""))
+        seeds = Cell(len(entry.runs), f" ({names.list_seeds(entry.seeds)})" if group.seeds_differ else "")
+        scores = [_score(_final(entry, *column), number in bold) for column, bold in zip(columns, best, strict=True)]
+        rows.append([method, seeds, Cell(entry.experiment.num_tasks), *scores])
+    counts = Counter(metric for metric, _ in columns)
     top = [Cell(describe(metric).label, describe(metric).hint, span=count) for metric, count in counts.items()]
     head = [
         [*map(Cell, ("Method", "Seeds", "Tasks")), *top],

@@ -106,6 +106,8 @@ def test_hostile_names_are_shown_as_text(hostile: Path, tmp_path: Path) -> None:
     assert page.headings[0] == (1, HOSTILE)
     assert page.text.count("<script>alert(1)</script>") >= 6
     assert "</pre></details>" in page.text
+    charts = [value for value in page.attributes("aria-label") if value.startswith("Line chart")]
+    assert any(HOSTILE.lower() in description for description in charts)
     assert "<u>/seed_0" in page.text
 
 
