@@ -91,7 +91,7 @@ def _format_pair(key: str, value: object) -> str:
 
 
 def _make_entry(folder: str, runs: Sequence[Run]) -> Entry:
-    notes = [f"{run.folder.name}: {run.note}" for run in runs if run.note]
+    notes = [f"{run.folder.name}: {run.config_error}" for run in runs if run.config_error]
     configs = [run.config for run in runs if run.config]
     if not configs:
         return Entry(folder, folder, Identity(folder), runs, notes=notes)

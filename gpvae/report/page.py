@@ -60,7 +60,7 @@ def write_report(paths: Sequence[str | Path], output: Path, title: str = "Stream
         page = render_page(
             title,
             data_sets,
-            untimed={names[run.folder]: run.untimed for run in runs if run.untimed},
+            without_times={names[run.folder]: run.times_error for run in runs if run.times_error},
             left_out=reasons,
             step=lambda: progress.advance(drawing),
         )
@@ -72,7 +72,7 @@ def render_page(
     title: str,
     data_sets: Sequence[DataSet],
     *,
-    untimed: Mapping[str, str],
+    without_times: Mapping[str, str],
     left_out: Mapping[str, str],
     step: Callable[[], object] = lambda: None,
 ) -> str:
@@ -81,7 +81,7 @@ def render_page(
     Args:
         title: Its title.
         data_sets: All experiments.
-        untimed: Why times are missing, by run.
+        without_times: Why times are missing, by run.
         left_out: Why runs are not reported, by run.
         step: Called after each group of experiments.
     """
@@ -103,7 +103,7 @@ def render_page(
         num_experiments=len(entries),
         num_runs=sum(len(entry.runs) for entry in entries.values()),
         data_sets=contents,
-        untimed=untimed,
+        without_times=without_times,
         left_out=left_out,
         shade_rules=shade_rules(),
     )

@@ -45,9 +45,11 @@ def group_section(group: Group, name: str, data: str, styles: Styles) -> Context
         ],
         "charts": _charts(compared, name, styles, on_common),
         "all_charts": _charts(group, f"{name}-all", styles, "") if common else [],
-        "heat_maps": {
-            describe(metric).label: maps for metric in group.metrics if (maps := heat_maps(compared.entries, metric))
-        },
+        "heat_maps": [
+            (describe(metric).label, maps)
+            for metric in compared.metrics
+            if (maps := heat_maps(compared.entries, metric))
+        ],
         "averaged": f"Mean over seeds{on_common}" if compared.has_means else f"On {_single_seed(compared)}",
         "pictures": [picture for entry in group.entries for picture in _pictures(entry, common)],
         "times": tables.time_table(group),

@@ -22,17 +22,17 @@ class Run:
         folder: Its folder.
         table: Its scores.
         config: Its config; None if that cannot be read.
-        note: Why its config cannot be read.
+        config_error: Why its config cannot be read.
         times: Its seconds by task and activity; None if they cannot be read.
-        untimed: Why its times cannot be read.
+        times_error: Why its times cannot be read.
     """
 
     folder: Path
     table: TaskTable
     config: RunConfig | None = None
-    note: str = ""
+    config_error: str = ""
     times: task_times.Seconds | None = None
-    untimed: str = ""
+    times_error: str = ""
 
     @property
     def experiment(self) -> Path:
@@ -131,12 +131,12 @@ def _read(folder: Path) -> Run:
     table = TaskTable.read(file)
     if not table.scores:
         raise ValueError(f"unfinished: {FILE_NAME} holds no scores yet")
-    config, note = _read_if_possible(run_config.read_config, folder / run_config.FILE_NAME)
+    config, config_error = _read_if_possible(run_config.read_config, folder / run_config.FILE_NAME)
     if config and config.num_tasks is not None and table.num_tasks < config.num_tasks:
         raise ValueError(f"unfinished: {table.num_tasks} of {config.num_tasks} tasks learnt")
     read_times = partial(task_times.read_times, num_tasks=table.num_tasks)
-    times, untimed = _read_if_possible(read_times, folder / task_times.FILE_NAME)
-    return Run(folder, table, config, note, times, untimed)
+    times, times_error = _read_if_possible(read_times, folder / task_times.FILE_NAME)
+    return Run(folder, table, config, config_error, times, times_error)
 
 
 def _read_if_possible(read: Callable[[Path], Content], path: Path) -> tuple[Content | None, str]:
@@ -146,4 +146,4 @@ def _read_if_possible(read: Callable[[Path], Content], path: Path) -> tuple[Cont
     except FileNotFoundError:
         return None, f"there is no {path.name}"
     except (OSError, ValueError, csv.Error) as error:
-        return None, str(error)
+        return None, str(error).replace(f"{path.parent}/", "")  # without the folders of this machine
