@@ -1,4 +1,4 @@
-"""Folders of runs, made up."""
+"""Made-up run folders."""
 
 from pathlib import Path
 from typing import Any

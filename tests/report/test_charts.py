@@ -1,4 +1,4 @@
-"""Axes end where scores do, and shades do not make much of little."""
+"""Axes end at the bounds of a metric, outliers do not crowd the rest, and shades do not exaggerate."""
 
 import math
 from pathlib import Path
@@ -34,7 +34,7 @@ def entry(folder: Path, metric: str, low: float, high: float) -> Entry:
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "coverage", "ece"])
-def test_axes_end_where_scores_do(tmp_path: Path, metric: str) -> None:
+def test_axes_end_at_the_bounds_of_the_metric(tmp_path: Path, metric: str) -> None:
     found = entry(tmp_path, metric, 0.0, 1.0)
     for draw in (plot_tasks_seen, plot_single_tasks):
         figure = draw([found], assign_styles([[found.identity]]), metric)
@@ -47,7 +47,7 @@ def test_axes_end_where_scores_do(tmp_path: Path, metric: str) -> None:
         assert least <= min(shown) <= max(shown) <= most
 
 
-def test_axes_of_nlpd_have_no_bound(tmp_path: Path) -> None:
+def test_axes_of_nlpd_have_no_bounds(tmp_path: Path) -> None:
     found = entry(tmp_path, "nlpd", -1.0, 2.0)
     figure = plot_tasks_seen([found], assign_styles([[found.identity]]), "nlpd")
     assert figure is not None
@@ -81,12 +81,12 @@ def test_only_what_would_crowd_the_rest_is_cut_off(tmp_path: Path, metric: str, 
 
 
 @pytest.mark.parametrize(
-    ("num_tasks", "said"), [(5, "NLPD of single tasks:"), (10, "NLPD of tasks 1, 2, 4 and 8 of 10:")]
+    ("num_tasks", "title"), [(5, "NLPD of single tasks:"), (10, "NLPD of tasks 1, 2, 4 and 8 of 10:")]
 )
-def test_the_page_says_which_tasks_it_shows_one_by_one(tmp_path: Path, num_tasks: int, said: str) -> None:
+def test_the_page_says_which_tasks_it_shows_one_by_one(tmp_path: Path, num_tasks: int, title: str) -> None:
     write_run(tmp_path / "runs" / "toy" / "seed_0", 0, config(data_num_tasks=num_tasks), num_tasks=num_tasks)
     write_report([tmp_path / "runs"], tmp_path / "page.html")
-    assert f"{said} just learnt (hollow)" in Page((tmp_path / "page.html").read_text()).text
+    assert f"{title} just learnt (hollow)" in Page((tmp_path / "page.html").read_text()).text
 
 
 @pytest.mark.parametrize("metric", METRICS)

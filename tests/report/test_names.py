@@ -1,4 +1,4 @@
-"""Names are those of the paper, and differ where things do."""
+"""Methods and data have their names in the paper; labels are unique and styles differ within a group."""
 
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,7 @@ def test_data(data: str, options: dict[str, Any], name: str) -> None:
 
 
 def labels(folder: Path, made: dict[str, dict[str, Any]]) -> dict[int | None, list[str]]:
-    """What methods on one data set are called, by M."""
+    """Labels of the methods on one data set, by M."""
     for name, settings in made.items():
         write_run(folder / name / "seed_0", 0, settings)
     runs, _ = read_runs(find_run_folders([folder]))
@@ -80,7 +80,7 @@ def labels(folder: Path, made: dict[str, dict[str, Any]]) -> dict[int | None, li
     return {group.num_inducing: [entry.label for entry in group.entries] for group in data_set.groups}
 
 
-def test_differences_are_told_in_words(tmp_path: Path) -> None:
+def test_variants_are_described_in_words(tmp_path: Path) -> None:
     counts = {"data": "Covid", "likelihood": "negative_binomial"}
     made = {
         "adam": config("OHSVGP", 15, **counts, inference="free_form", data_steps_per_epoch=5000),
@@ -94,7 +94,7 @@ def test_differences_are_told_in_words(tmp_path: Path) -> None:
     }
 
 
-def test_what_is_usual_or_true_of_all_is_not_told(tmp_path: Path) -> None:
+def test_defaults_and_what_all_share_are_not_described(tmp_path: Path) -> None:
     usual = {"likelihood": "gaussian", "hyperparameters": "fixed", "data": "Powerplant"}
     made = {
         "closed": config("OVC", **usual, inference=None, lr=0.01, kernel="rbf"),
@@ -105,7 +105,7 @@ def test_what_is_usual_or_true_of_all_is_not_told(tmp_path: Path) -> None:
     assert labels(tmp_path, made) == {50: ["OVC", "OVC, iterated", "OVFF", "OHSVGP-o"]}
 
 
-def test_networks_and_what_has_no_words(tmp_path: Path) -> None:
+def test_consolidation_and_options_without_words(tmp_path: Path) -> None:
     made = {
         "ewc": config("OVC", consolidation="ewc", lr=0.1),
         "slow": config("OVC", consolidation="ewc", lr=0.001),
@@ -149,7 +149,7 @@ def test_methods_that_are_compared_look_different(groups: list[list[str]]) -> No
         assert len({(style.colour, style.marker) for style in found}) == len(group)
 
 
-def test_colours_are_not_wasted_on_methods_that_never_meet() -> None:
+def test_methods_that_are_never_compared_may_share_colours() -> None:
     groups = [["OVC", "OHSVGP", "moons"], ["OSGPR", "OVC", "OVFF", "OHSGPR", "CosS"], ["rand", "kmin", "kmax"]]
     styles = assign_styles([[Identity(label) for label in group] for group in groups])
     for group in groups:
@@ -159,7 +159,7 @@ def test_colours_are_not_wasted_on_methods_that_never_meet() -> None:
     assert len({(style.colour, style.marker) for style in assign_styles([many]).values()}) == len(many)
 
 
-def test_those_that_meet_most_often_differ_first() -> None:
+def test_methods_that_are_compared_most_often_differ_first() -> None:
     often = ["OVC", "CosS"]
     once = [str(number) for number in range(2 * len(COLOURS))]
     groups = [[*once[:4], "OVC", *once[4:], "CosS"], *3 * [often]]
@@ -169,7 +169,7 @@ def test_those_that_meet_most_often_differ_first() -> None:
     assert set(alone) == set(COLOURS)
 
 
-def test_ways_to_run_a_method_share_its_colour() -> None:
+def test_variants_of_a_method_share_its_colour() -> None:
     group = [Identity(name, variant) for name in ("OVC", "OHSVGP") for variant in ("EWC", "replay")]
     styles = assign_styles([group])
     assert [styles[identity].colour for identity in group] == [*2 * [COLOURS[0]], *2 * [COLOURS[1]]]
@@ -177,8 +177,8 @@ def test_ways_to_run_a_method_share_its_colour() -> None:
     assert styles[group[0]].line != styles[group[1]].line
 
 
-def test_a_method_looks_the_same_whatever_joins_its_section(tmp_path: Path) -> None:
-    """Labels change when another variant joins, and looks do not."""
+def test_the_style_of_a_method_does_not_depend_on_its_section(tmp_path: Path) -> None:
+    """A label depends on the other variants in the section, the style does not."""
     made = {
         "small": config("OHSGPR", 50, lr=0.1),
         "small_slow": config("OHSGPR", 50, lr=0.01),

@@ -119,7 +119,7 @@ def test_text_comes_back_as_it_was(text: str, value: str) -> None:
 
 
 def read_back(text: str) -> str:
-    """What is no character in HTML becomes a sign that there was one."""
+    """Characters that HTML does not allow are replaced."""
     return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]", "\ufffd", text)
 
 

@@ -63,9 +63,9 @@ def test_malformed_tables_are_left_out(tmp_path: Path, content: str, reason: str
     write_run(tmp_path / "toy" / "seed_0", 0, config())
     (tmp_path / "toy" / "seed_1").mkdir()
     (tmp_path / "toy" / "seed_1" / "task_metrics.csv").write_text(content)
-    said = reasons(tmp_path)["seed_1"]
-    assert reason in said
-    assert str(tmp_path) not in said
+    found = reasons(tmp_path)["seed_1"]
+    assert reason in found
+    assert str(tmp_path) not in found
 
 
 @pytest.mark.parametrize(

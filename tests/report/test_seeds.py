@@ -64,7 +64,7 @@ def test_bold_compares_only_the_same_seeds(tmp_path: Path) -> None:
         assert sum(row[column] for row in own.bold[2:]) == sum(row[column] for row in alike.bold[2:]) == 1
 
 
-def test_bold_is_not_explained_where_nothing_is(tmp_path: Path) -> None:
+def test_bold_is_not_explained_where_nothing_is_bold(tmp_path: Path) -> None:
     page = page_of(made(tmp_path / "runs", {"OVC": (1, 2), "OVFF": (1,)}))
     (own,), (alike,) = page.tables_called("After the last task"), page.tables_called("All methods on seed 1")
     assert not any(any(row) for row in own.bold)
@@ -92,7 +92,7 @@ def test_pictures_are_of_a_common_seed(tmp_path: Path) -> None:
     assert "OVC, seed 1: stream" not in page.text
 
 
-def test_the_same_seeds_need_no_words(tmp_path: Path) -> None:
+def test_equal_seeds_are_not_mentioned(tmp_path: Path) -> None:
     page = page_of(made(tmp_path / "runs", {"OVC": (1, 2), "OVFF": (1, 2)}))
     assert "same seeds" not in page.text
     assert "on seed" not in page.text
@@ -110,7 +110,7 @@ def test_no_seed_in_common(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("names", "text"), [(["seed_3"], "seed 3"), (["seed_10", "seed_9"], "seeds 9, 10")])
-def test_seeds_for_people(names: list[str], text: str) -> None:
+def test_seeds_are_formatted(names: list[str], text: str) -> None:
     assert format_seeds(names) == text
     assert format_seeds(f"seed_{number}" for number in range(1, 6)) == "seeds 1–5"
     assert format_seeds(f"seed_{number}" for number in range(0, 40, 2)) == "seeds 0 … 38"

@@ -1,4 +1,4 @@
-"""Everything can be told from what is behind it (WCAG 2: 4.5 to 1 for text, 3 to 1 for lines)."""
+"""Text and lines have enough contrast (WCAG 2: 4.5 to 1 for text, 3 to 1 for lines)."""
 
 import re
 

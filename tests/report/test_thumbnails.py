@@ -1,4 +1,4 @@
-"""Pictures are small, and a broken one is no reason to fail."""
+"""Pictures are reduced, and a damaged one does not fail the report."""
 
 import base64
 import io
@@ -21,7 +21,7 @@ def test_pictures_are_made_smaller_not_larger(tmp_path: Path) -> None:
         assert picture.size == expected
 
 
-def test_those_of_the_last_task_are_taken(tmp_path: Path) -> None:
+def test_pictures_of_the_last_task_are_taken(tmp_path: Path) -> None:
     for name in ("stream_01", "stream_10", "skill", "forgetting_nlpd", "reconstructions_10"):
         write_picture(tmp_path, name, size=(20, 10))
     assert [path.stem for path in final_pictures(tmp_path, 10)] == ["reconstructions_10", "skill", "stream_10"]

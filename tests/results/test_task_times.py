@@ -1,4 +1,4 @@
-"""Times are those that the run has measured, or the reason why there are none."""
+"""A run has the times that it has measured, or the reason why they cannot be read."""
 
 from pathlib import Path
 
