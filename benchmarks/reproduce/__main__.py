@@ -23,7 +23,7 @@ from benchmarks.reproduce.plan import chosen, plan
 from benchmarks.reproduce.record import beyond
 from benchmarks.reproduce.runner import Failure, Runner
 from benchmarks.reproduce.runs import Run
-from gpvae.report.command import write_report
+from gpvae.report.page import write_report
 
 FOLDERS = {False: Path("runs/reproduce"), True: Path("runs/reproduce_quick")}
 REPORT = "report.html"

@@ -26,7 +26,7 @@ def context() -> BaseContext:
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     made = mp.get_context("forkserver")
-    made.set_forkserver_preload(["gpvae.cli", "gpvae.report.command"])
+    made.set_forkserver_preload(["gpvae.cli", "gpvae.report.page"])
     return made
 
 

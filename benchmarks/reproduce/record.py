@@ -7,13 +7,12 @@ still has its command.
 import csv
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from benchmarks.reproduce.experiment import Experiment
 from benchmarks.reproduce.runs import Run as Planned
 from gpvae.metrics.task_table import TaskTable
-from gpvae.report.clock import read_times
 from gpvae.results.runs import read_runs
 from gpvae.utils.atomic import replacing
 
@@ -31,7 +30,7 @@ class Line:
         rmse: As NLPD.
         accuracy: As NLPD.
         ece: As NLPD.
-        seconds: How long all tasks took.
+        seconds: How long all tasks took: learning, scoring and saving.
         made_by: Which gpvae made it.
     """
 
@@ -72,10 +71,13 @@ def gather(experiments: Iterable[Experiment], folder: Path, path: Path) -> list[
     lines = []
     for run in planned:
         before = earlier.get((run.experiment.name, run.seed))
-        if run.finished() and (line := look(run)):
-            lines.append(line)
-        elif before and before.command == run.digest:
-            lines.append(before)
+        if before and before.command != run.digest:
+            before = None
+        line = look(run) if run.finished() else None
+        if line and before and math.isnan(line.seconds):  # folders of earlier versions hold no times
+            line = replace(line, seconds=before.seconds)
+        if line or before:
+            lines.append(line or before)
     return lines
 
 
@@ -107,8 +109,7 @@ def look(planned: Planned) -> Line | None:
     if not runs:
         return None
     (run,) = runs
-    table, end = run.table, run.table.num_tasks
-    times, _ = read_times({run.folder: end})
+    table, times = run.table, run.times or {}
     return Line(
         experiment=planned.experiment.name,
         seed=planned.seed,
@@ -116,7 +117,7 @@ def look(planned: Planned) -> Line | None:
         nlpd=last(table, "nlpd"),
         forgetting=table.forgetting("nlpd"),
         **{metric: last(table, metric) for metric in SCORES},
-        seconds=sum(times.get(run.folder, [math.nan])),
+        seconds=sum(value for (_, activity), value in times.items() if activity != "drawing") if times else math.nan,
         made_by=run.config.made_by if run.config else "",
     )
 

@@ -1,7 +1,5 @@
-"""`gpvae report`: runs as one HTML page that needs nothing else to be read.
+"""`gpvae report`: runs as one self-contained HTML page.
 
-From the folders of runs to the page: `runs` finds and reads them, `config` says what was run and `clock` how long it
-took; `naming`, `variants` and `labels` say what it is called, and `groups` puts together what can be compared;
-`tables`, `charts`, `heat_maps` and `pictures` show it, in `sections` of a `page`. Part of the command line, as
-`gpvae.cli` is, it may build on `callbacks`.
+`arrange` puts runs that can be compared into `groups` and labels them by `names` and `palette`; `tables`, `heat_maps`,
+`charts` and `thumbnails` show them in the `sections` of a `page`, which `templates` lay out.
 """

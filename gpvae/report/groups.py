@@ -1,100 +1,140 @@
-"""Puts together what can be compared: experiments on the same data with as many inducing variables."""
+"""What a page compares: data sets, the groups of experiments on them, and the seeds that these share.
 
-import os
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
+A seed is usually a split of the data, and splits may differ more than methods do, so means over different seeds cannot
+be compared.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from gpvae.metrics.task_table import FILE_NAME
-from gpvae.report import naming, variants
-from gpvae.report.entries import DataSet, Entry, Group
-from gpvae.report.labels import identified, in_words, labelled
 from gpvae.report.palette import Identity
-from gpvae.results.experiments import average
+from gpvae.results.experiments import Experiment, average
 from gpvae.results.run_config import RunConfig
 from gpvae.results.runs import Run
 
-UNKNOWN_DATA = "Data not recorded"
 
-
-def arrange(runs: Sequence[Run]) -> list[DataSet]:
-    """All experiments, by data and number of inducing variables.
-
-    Args:
-        runs: Runs; those of an experiment have learnt as many tasks.
-    """
-    names = short_names({run.experiment for run in runs})
-    by_data: defaultdict[str, list[Entry]] = defaultdict(list)
-    data: dict[str, tuple[str, dict[str, Any]]] = {}
-    for folder in dict.fromkeys(run.experiment for run in runs):
-        entry = _entry(names[folder], [run for run in runs if run.experiment == folder])
-        title, identity = UNKNOWN_DATA, {}
-        if entry.config and entry.config.data.kind:
-            title, identity = naming.data_name(entry.config.data), naming.data_identity(entry.config.data)
-        key = repr((title, sorted((key, repr(value)) for key, value in identity.items())))
-        data[key] = title, identity
-        by_data[key].append(entry)
-    titles, identities = [title for title, _ in data.values()], [identity for _, identity in data.values()]
-    ordinals = [f"variant {number}" for number, _ in enumerate(data, start=1)]
-    unique = naming.told_apart(titles, identities, ordinals)
-    return [DataSet(title, _groups(by_data[key])) for title, key in zip(unique, data, strict=True)]
-
-
-def short_names(folders: Iterable[Path]) -> dict[Path, str]:
-    """Folders without what is common to all of them, so that names differ and say nothing of the machine.
+@dataclass(frozen=True)
+class Entry:
+    """One experiment: a method and its runs.
 
     Args:
-        folders: Folders.
+        folder: The folder of the experiment, as far as it differs from that of others.
+        label: Name of the method, unique within its group.
+        identity: What determines its style, the same on the whole page.
+        runs: Its runs.
+        variant: How the method was run where options do not have their defaults, by option.
+        notes: Remarks for the reader.
     """
-    folders = set(folders)
-    common = Path(os.path.commonpath([folder.parent for folder in folders])) if folders else Path()
-    return {folder: folder.relative_to(common).as_posix() for folder in folders}
+
+    folder: str
+    label: str
+    identity: Identity
+    runs: Sequence[Run]
+    variant: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """Scores averaged over the runs."""
+        with np.errstate(invalid="ignore"):  # infinite scores have no interval
+            return average(self.folder, {run.folder / FILE_NAME: run.table for run in self.runs})
+
+    @property
+    def config(self) -> RunConfig | None:
+        """The first config that could be read."""
+        return next((run.config for run in self.runs if run.config), None)
+
+    @property
+    def num_inducing(self) -> int | None:
+        """The number of inducing variables M, if it is known."""
+        return self.config.num_inducing if self.config else None
+
+    @property
+    def seeds(self) -> frozenset[str]:
+        """Names of the run folders, such as seed_1."""
+        return frozenset(run.folder.name for run in self.runs)
+
+    def on_seeds(self, seeds: frozenset[str]) -> "Entry":
+        """The same experiment with some of its runs; with all of them if it has none of these seeds.
+
+        Args:
+            seeds: Names of run folders.
+        """
+        runs = [run for run in self.runs if run.folder.name in seeds]
+        return replace(self, runs=runs) if runs else self
 
 
-def _entry(name: str, runs: Sequence[Run]) -> Entry:
-    tables = {run.folder / FILE_NAME: run.table for run in runs}
-    with np.errstate(invalid="ignore"):  # of infinite scores there is no interval
-        experiment = average(name, tables)
-    known = [run for run in runs if run.config]
-    notes = [f"{run.folder.name}: {run.note}" for run in runs if run.note]
-    config = known[0].config if known else None
-    if config is None:
-        return Entry(name, "", name, experiment, None, tuple(notes), identity=Identity(name), tables=tables)
-    if differing := _differing([run.config for run in known if run.config]):
-        notes.append(f"its runs differ in {', '.join(differing)}, or only some name it: they may not be one experiment")
-    label = naming.method_name(config)
-    words = variants.words_of(config, naming.catalogue_name(config))
-    made_by = Counter(run.config.made_by for run in known if run.config and run.config.made_by)
-    family = naming.family_name(config)
-    return Entry(label, family, name, experiment, config, tuple(notes), words, Identity(label), tables, made_by)
+@dataclass(frozen=True)
+class Group:
+    """Experiments that can be compared.
+
+    Args:
+        num_inducing: The number of inducing variables; None if it is not known.
+        entries: The experiments, in the order of the catalogue of methods; those without inducing variables, which are
+            there for reference, come last.
+    """
+
+    num_inducing: int | None
+    entries: Sequence[Entry]
+
+    @property
+    def title(self) -> str:
+        """The title of its section."""
+        return "M not recorded" if self.num_inducing is None else f"M = {self.num_inducing}"
+
+    @property
+    def contenders(self) -> list[Entry]:
+        """The experiments that are compared: those with as many inducing variables as the group has."""
+        return [entry for entry in self.entries if entry.num_inducing == self.num_inducing]
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of all metrics, those of the first experiment first."""
+        return list(dict.fromkeys(metric for entry in self.entries for metric in entry.experiment.metrics))
+
+    @property
+    def seeds_differ(self) -> bool:
+        """Whether contenders have different seeds."""
+        return len({entry.seeds for entry in self.contenders}) > 1
+
+    @property
+    def common_seeds(self) -> frozenset[str]:
+        """The seeds that all contenders have."""
+        return frozenset.intersection(*(entry.seeds for entry in self.contenders))
+
+    @property
+    def most_frequent_seeds(self) -> frozenset[str]:
+        """The set of seeds that most contenders have; of equally frequent ones the largest."""
+        counts = Counter(entry.seeds for entry in self.contenders)
+        return max(counts, key=lambda seeds: (counts[seeds], len(seeds), sorted(seeds)))
+
+    @property
+    def has_means(self) -> bool:
+        """Whether any method has several seeds, so that its scores are means with intervals."""
+        return any(len(entry.runs) > 1 for entry in self.entries)
+
+    def on_seeds(self, seeds: frozenset[str]) -> "Group":
+        """The same group on some seeds; an experiment that has none of them, such as a reference, keeps its own.
+
+        Args:
+            seeds: Names of run folders.
+        """
+        return replace(self, entries=[entry.on_seeds(seeds) for entry in self.entries])
 
 
-def _differing(configs: Sequence[RunConfig]) -> list[str]:
-    """Options by which runs of one experiment differ, seeds apart."""
-    parts = [(("model", config.model), ("data", config.data)) for config in configs]
-    flat = [{f"{name}.{key}": part.options[key] for name, part in pair for key in part.options} for pair in parts]
-    keys = dict.fromkeys(key for options in flat for key in options if not key.endswith(".seed"))
-    return [key for key in keys if len({repr(options.get(key)) for options in flat}) > 1]
+@dataclass(frozen=True)
+class DataSet:
+    """A data set and the groups of experiments on it.
 
+    Args:
+        title: Its title, unique on the page.
+        groups: By the number of inducing variables.
+    """
 
-def _groups(entries: Sequence[Entry]) -> list[Group]:
-    groups: defaultdict[int | None, list[Entry]] = defaultdict(list)
-    for entry in sorted(in_words(entries), key=lambda entry: (naming.place(entry.config), entry.label, entry.folder)):
-        groups[entry.num_inducing].append(entry)
-    if len(groups) > 1:
-        _spread_references(groups)
-    ordered = sorted(groups, key=lambda num_inducing: (num_inducing is None, num_inducing or 0))
-    known = identified(groups[num_inducing] for num_inducing in ordered)
-    return [Group(num_inducing, labelled(group)) for num_inducing, group in zip(ordered, known, strict=True)]
-
-
-def _spread_references(groups: dict[int | None, list[Entry]]) -> None:
-    """What has no inducing variables is a reference for any number of them; what has no config may be anything."""
-    without = groups.pop(None, [])
-    if unknown := [entry for entry in without if entry.config is None]:
-        groups[None] = unknown
-    for num_inducing in groups.keys() - {None}:
-        groups[num_inducing] += [entry for entry in without if entry.config is not None]
+    title: str
+    groups: Sequence[Group]

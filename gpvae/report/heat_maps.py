@@ -1,4 +1,4 @@
-"""Forgetting matrices as tables whose cells are coloured: bright is bad."""
+"""Forgetting matrices as tables with coloured cells: bright is bad."""
 
 import math
 from collections.abc import Sequence
@@ -8,87 +8,81 @@ from matplotlib import colormaps
 
 from gpvae.metrics import describe
 from gpvae.plotting.colour_scale import COLOURS, ColourScale
-from gpvae.report.entries import Entry
-from gpvae.report.html import Markup, element
-from gpvae.report.tables import boxed
-from gpvae.results.terminal import short
+from gpvae.report.groups import Entry
+from gpvae.report.tables import DASH, Cell, Table
+from gpvae.results.terminal import format_short
 
 #: Shades from best to worst.
-SHADES = 24
-#: Of more tasks than these, as many are shown, evenly spread, the first and the last among them.
-MOST_TASKS = 20
+NUM_SHADES = 24
+#: Of more tasks than these, as many are shown, evenly spaced, including the first and the last.
+MAX_TASKS = 20
 
 
 def shade_rules() -> str:
-    """CSS of the shades, each with the ink that has more contrast on it."""
+    """CSS rules of the shades, each with the text colour that has more contrast on it."""
     rules = []
-    for shade in range(SHADES):
-        red, green, blue, _ = colormaps[COLOURS](shade / (SHADES - 1))
-        luminance = sum(
-            w * channel**2.2 for w, channel in zip((0.2126, 0.7152, 0.0722), (red, green, blue), strict=True)
-        )
-        colour = "#" + "".join(f"{round(255 * channel):02x}" for channel in (red, green, blue))
+    for shade in range(NUM_SHADES):
+        rgb = colormaps[COLOURS](shade / (NUM_SHADES - 1))[:3]
+        luminance = sum(weight * channel**2.2 for weight, channel in zip((0.2126, 0.7152, 0.0722), rgb, strict=True))
+        colour = "#" + "".join(f"{round(255 * channel):02x}" for channel in rgb)
         rules.append(f".s{shade}{{background:{colour};color:{'#fff' if luminance < 0.18 else '#000'}}}")
     return "\n".join(rules)
 
 
-def heat_maps(entries: Sequence[Entry], metric: str) -> list[Markup]:
+def heat_maps(entries: Sequence[Entry], metric: str) -> list[Table]:
     """A table for each method that was scored before its last task, all on one scale.
 
     Args:
         entries: The methods.
         metric: Name of the metric.
     """
-    streams = [entry for entry in entries if _has_past(entry, metric)]
-    values = np.array([_value(entry, metric, i, j) for entry in streams for i, j in _cells(entry)])
+    entries = [entry for entry in entries if _has_past(entry, metric)]
+    matrices = [_matrix(entry, metric) for entry in entries]
+    values = np.concatenate([matrix.ravel() for matrix in matrices]) if matrices else np.array([])
     if not np.isfinite(values).any():
         return []
     scale = ColourScale.of(values, describe(metric))
-    return [_heat_map(entry, metric, scale) for entry in streams]
+    return [_heat_map(entry, metric, matrix, scale) for entry, matrix in zip(entries, matrices, strict=True)]
 
 
-def shown_tasks(num_tasks: int) -> list[int]:
+def tasks_to_show(num_tasks: int) -> list[int]:
     """The tasks that have a row and a column.
 
     Args:
         num_tasks: How many there are.
     """
-    return sorted({round(task) for task in np.linspace(1, num_tasks, min(num_tasks, MOST_TASKS))})
-
-
-def _heat_map(entry: Entry, metric: str, scale: ColourScale) -> Markup:
-    tasks = shown_tasks(entry.experiment.num_tasks)
-    heads = [element("th", task, scope="col") for task in tasks]
-    rows = []
-    for after in tasks:
-        cells = [_cell(_value(entry, metric, after, task), scale) if task <= after else element("td") for task in tasks]
-        rows.append(element("tr", element("th", after, scope="row"), *cells))
-    some = "" if len(tasks) == entry.experiment.num_tasks else f" ({len(tasks)} of {entry.experiment.num_tasks} tasks)"
-    caption = f"{entry.label}: {describe(metric).label} of each task (across) after each task (down){some}"
-    corner = element("th", "after", scope="col")
-    return boxed(caption, element("thead", element("tr", corner, *heads)), element("tbody", *rows))
-
-
-def _cell(value: float, scale: ColourScale) -> Markup:
-    if math.isnan(value):
-        return element("td", "–")
-    (share,) = scale.badness(np.array([value]))
-    return element("td", short(value), class_=f"s{round(share * (SHADES - 1))}")
+    return sorted({round(task) for task in np.linspace(1, num_tasks, min(num_tasks, MAX_TASKS))})
 
 
 def _has_past(entry: Entry, metric: str) -> bool:
-    """Whether anything is known of it before the last task."""
+    """Whether it was scored before the last task."""
     return any(
         after < entry.experiment.num_tasks and task is not None and name == metric
         for after, task, name, _ in entry.experiment.scores
     )
 
 
-def _cells(entry: Entry) -> list[tuple[int, int]]:
-    tasks = shown_tasks(entry.experiment.num_tasks)
-    return [(after, task) for after in tasks for task in tasks if task <= after]
+def _matrix(entry: Entry, metric: str) -> np.ndarray:
+    """Mean scores `[after_task, task]` of the tasks to show, NaN where there is none."""
+    tasks, scores = tasks_to_show(entry.experiment.num_tasks), entry.experiment.scores
+    keys = [[(after, task, metric, "") for task in tasks] for after in tasks]
+    return np.array([[scores[key].mean if key in scores else math.nan for key in row] for row in keys])
 
 
-def _value(entry: Entry, metric: str, after: int, task: int) -> float:
-    cell = entry.experiment.scores.get((after, task, metric, ""))
-    return math.nan if cell is None else cell.mean
+def _heat_map(entry: Entry, metric: str, matrix: np.ndarray, scale: ColourScale) -> Table:
+    num_tasks = entry.experiment.num_tasks
+    tasks = tasks_to_show(num_tasks)
+    rows = [
+        [Cell(after), *[_cell(matrix[i, j], scale) if j <= i else Cell("") for j in range(len(tasks))]]
+        for i, after in enumerate(tasks)
+    ]
+    part = "" if len(tasks) == num_tasks else f" ({len(tasks)} of {num_tasks} tasks)"
+    caption = f"{entry.label}: {describe(metric).label} of each task (across) after each task (down){part}"
+    return Table(caption, [[Cell("after"), *map(Cell, tasks)]], rows)
+
+
+def _cell(value: float, scale: ColourScale) -> Cell:
+    if math.isnan(value):
+        return Cell(DASH)
+    (badness,) = scale.badness(np.array([value]))
+    return Cell(format_short(value), shade=round(badness * (NUM_SHADES - 1)))

@@ -1,174 +1,119 @@
-"""The section of a group: table, charts, forgetting, predictions, times and configs of the methods to compare."""
+"""The section of a group, as `templates/section.html` renders it."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from gpvae.metrics import describe
-from gpvae.report import charts, clock, seeds, tables
-from gpvae.report.entries import Entry, Group
+from gpvae.report import charts, tables
+from gpvae.report.groups import Entry, Group
 from gpvae.report.heat_maps import heat_maps
-from gpvae.report.html import Markup, element, joined
+from gpvae.report.names import format_seeds
 from gpvae.report.palette import Styles
-from gpvae.report.pictures import data_uri, last_pictures
-from gpvae.report.svg import to_svg
+from gpvae.report.thumbnails import data_uri, final_pictures
+
+Context = dict[str, Any]
 
 
-def group_section(group: Group, name: str, data: str, styles: Styles, times: Mapping[Path, Sequence[float]]) -> Markup:
-    """All about a group.
+def group_section(group: Group, name: str, data: str, styles: Styles) -> Context:
+    """The variables of the template.
 
     Args:
         group: Methods to compare.
         name: The id of the section.
         data: Title of the data set.
         styles: How each method is drawn.
-        times: Seconds of each task, by the folder of the run; runs that have recorded none are not there.
     """
-    notes = [element("p", f"{entry.label}: {note}", class_="soft") for entry in group.entries for note in entry.notes]
-    shared = seeds.common(group) if seeds.differ(group) else frozenset()
-    alike = seeds.on(group, shared) if shared else group
-    which = f", on {seeds.written(shared)}" if shared else ""
+    common = group.common_seeds if group.seeds_differ else frozenset()
+    compared = group.on_seeds(common) if common else group
+    on_common = f", on {format_seeds(common)}" if common else ""
     configs = {entry.folder: f"{name}-config{n}" for n, entry in enumerate(group.entries) if entry.config}
-    parts = {
-        "Scores": joined(_scores(group, alike, configs), *notes),
-        "Over the tasks seen": joined(
-            _legend(group, name, styles),
-            _charts(alike, name, styles, which),
-            _opened("The same over all seeds that each method has", _charts(group, f"{name}-all", styles, ""))
-            if shared
-            else "",
-        ),
-        "Forgetting": _forgetting(alike, which),
-        "Predictions after the last task": _predictions(group, shared),
-        "Time": _times(group, times),
-        "Configs": _configs(group, configs),
+    own = "the seeds that each method has" if group.seeds_differ else "seeds"
+    over = f": mean over {own}" if group.has_means else f", on {_single_seed(group)}"
+    section: Context = {
+        "id": name,
+        "title": f"{data}, {group.title}",
+        "contents": group.title,
+        "scores": tables.score_table(group, configs, f"After the last task{over}"),
+        "seeds_differ": group.seeds_differ,
+        "common_seeds": format_seeds(common) if common else "",
+        "common_scores": None,
+        "notes": [f"{entry.label}: {note}" for entry in group.entries for note in entry.notes],
+        "legend": [
+            {"svg": charts.to_svg(charts.plot_key(styles[entry.identity]), f"{name}-key{n}", ""), "label": entry.label}
+            for n, entry in enumerate(group.entries)
+        ],
+        "charts": _charts(compared, name, styles, on_common),
+        "all_charts": _charts(group, f"{name}-all", styles, "") if common else [],
+        "heat_maps": [
+            (describe(metric).label, maps)
+            for metric in compared.metrics
+            if (maps := heat_maps(compared.entries, metric))
+        ],
+        "averaged": f"Mean over seeds{on_common}" if compared.has_means else f"On {_single_seed(compared)}",
+        "pictures": [picture for entry in group.entries for picture in _pictures(entry, common)],
+        "times": tables.time_table(group),
+        "options": tables.options_table(group),
+        "configs": [_config(entry, configs) for entry in group.entries],
     }
-    shown = [element("section", element("h4", title), part) for title, part in parts.items() if part]
-    return element("section", element("h3", f"{data}, {group.title}"), *shown, id=name, class_="group")
+    if common:
+        over = f"All methods on {format_seeds(common)}, after the last task{': mean' if compared.has_means else ''}"
+        section["common_scores"] = tables.score_table(compared, configs, over)
+    return section
 
 
-def _scores(group: Group, alike: Group, configs: Mapping[str, str]) -> Markup:
-    """The table and, where methods have different seeds, what that means and a table on those they share."""
-    if not seeds.differ(group):
-        over = ": mean over seeds" if seeds.several(group) else f", on {_single(group)}"
-        return tables.score_table(group, configs, f"After the last task{over}")
-    over = ": mean over the seeds that each method has" if seeds.several(group) else f", on {_single(group)}"
-    own = tables.score_table(group, configs, f"After the last task{over}")
-    shared = seeds.common(group)
-    said = "Not all methods were run with the same seeds, so not all of these means compare. "
-    if not shared:
-        return joined(own, element("p", said + "No seed is common to all of them; charts are over what each has."))
-    said += f"All have {seeds.written(shared)}: the next table and the charts are on {_them(shared)} alone."
-    over = f"All methods on {seeds.written(shared)}, after the last task{': mean' if seeds.several(alike) else ''}"
-    return joined(own, element("p", said), tables.score_table(alike, configs, over))
+def _single_seed(group: Group) -> str:
+    """The seed of the contenders, if each of them has one."""
+    return format_seeds(group.common_seeds) if group.common_seeds else "the seed that each method has"
 
 
-def _them(shared: frozenset[str]) -> str:
-    return "it" if len(shared) == 1 else "them"
-
-
-def _legend(group: Group, name: str, styles: Styles) -> Markup:
-    keys = [
-        element("li", to_svg(charts.swatch(styles[entry.identity]), f"{name}-key{n}", ""), entry.label)
-        for n, entry in enumerate(group.entries)
-    ]
-    return element("ul", *keys, class_="legend")
-
-
-def _charts(group: Group, name: str, styles: Styles, which: str) -> Markup:
+def _charts(group: Group, name: str, styles: Styles, on_seeds: str) -> list[Context]:
+    """Each metric over the tasks seen, and the first metric of single tasks."""
     figures = []
     for n, metric in enumerate(group.metrics):
-        title = f"{describe(metric).label} over all tasks seen{which}{describe(metric).hint}"
-        if drawn := charts.over_tasks(group.entries, styles, metric):
-            figures.append(_figure(to_svg(drawn, f"{name}-seen{n}", f"Line chart: {title}"), title))
-    for n, metric in enumerate(group.metrics[:1]):
-        tasks = _tasks(group.entries)
-        title = f"{describe(metric).label} of {tasks}{which}: just learnt (hollow) and at the end (filled)"
-        if drawn := charts.learnt_and_at_the_end(group.entries, styles, metric):
-            figures.append(_figure(to_svg(drawn, f"{name}-tasks{n}", f"Chart: {title}"), title))
-    return element("div", *figures, class_="charts")
-
-
-def _tasks(entries: Sequence[Entry]) -> str:
-    """Which tasks are shown one by one, where not all are."""
-    end = max(entry.experiment.num_tasks for entry in entries)
-    *shown, last = charts.some_tasks(end)
-    return "single tasks" if len(shown) == end - 1 else f"tasks {', '.join(map(str, shown))} and {last} of {end}"
-
-
-def _opened(title: str, content: Markup) -> Markup:
-    return element("details", element("summary", title), content)
-
-
-def _figure(content: Markup, caption: object) -> Markup:
-    return element("figure", element("figcaption", caption), content)
-
-
-def _forgetting(group: Group, which: str) -> Markup:
-    """The first metric in sight, the others to be opened."""
-    parts: list[Markup] = []
-    for metric in group.metrics:
-        if maps := heat_maps(group.entries, metric):
-            shown = element("div", *maps, class_="maps")
-            title = f"{describe(metric).label} of each task after each task"
-            parts.append(_opened(title, shown) if parts else shown)
-    if not parts:
-        return Markup()
-    said = "one scale for all methods: bright is bad. A column that brightens downwards is forgotten."
-    seen = f"Mean over seeds{which}" if seeds.several(group) else f"On {_single(group)}"
-    return joined(element("p", f"{seen}, {said}", class_="soft"), *parts)
-
-
-def _single(group: Group) -> str:
-    """The seed of all methods that are compared, where each of them has one."""
-    shared = seeds.common(group)
-    return seeds.written(shared) if shared else "the seed that each method has"
-
-
-def _predictions(group: Group, shared: frozenset[str]) -> Markup:
-    figures = [figure for entry in group.entries for figure in _pictures(entry, shared)]
-    return element("div", *figures, class_="pictures") if figures else Markup()
-
-
-def _pictures(entry: Entry, shared: frozenset[str]) -> list[Markup]:
-    """What the first run drew, of those with a seed that all methods have if it can be."""
-    run = min(entry.experiment.runs, key=lambda run: run.name not in shared)
-    figures = []
-    for path in last_pictures(run, entry.experiment.num_tasks):
-        what = path.stem.rstrip("0123456789").rstrip("_").replace("_", " ")
-        caption = f"{entry.label}, {seeds.written([run.name])}: {what}"
-        try:
-            source, width, height = data_uri(path)
-        except ValueError as error:
-            figures.append(element("p", f"{caption}: {error}", class_="soft"))
-            continue
-        alt = f"{what.capitalize()} of {entry.label} after the last task"
-        figures.append(_figure(element("img", src=source, alt=alt, width=width, height=height), caption))
+        title = f"{describe(metric).label} over all tasks seen{on_seeds}{describe(metric).hint}"
+        if figure := charts.plot_tasks_seen(group.entries, styles, metric):
+            figures.append({"svg": charts.to_svg(figure, f"{name}-seen{n}", f"Line chart: {title}"), "title": title})
+    metric = group.metrics[0]
+    if figure := charts.plot_single_tasks(group.entries, styles, metric):
+        tasks = charts.describe_tasks(max(entry.experiment.num_tasks for entry in group.entries))
+        title = f"{describe(metric).label} of {tasks}{on_seeds}: just learnt (hollow) and at the end (filled)"
+        figures.append({"svg": charts.to_svg(figure, f"{name}-tasks0", f"Chart: {title}"), "title": title})
     return figures
 
 
-def _times(group: Group, times: Mapping[Path, Sequence[float]]) -> Markup:
-    table = tables.time_table(group, times)
-    return joined(table, element("p", clock.MEASURED, class_="soft")) if table else table
+def _pictures(entry: Entry, common: frozenset[str]) -> list[Context]:
+    """What the first run drew, preferably one with a seed that all methods have."""
+    run = min(entry.runs, key=lambda run: run.folder.name not in common)
+    pictures = []
+    for path in final_pictures(run.folder, run.table.num_tasks):
+        subject = path.stem.rstrip("0123456789").rstrip("_").replace("_", " ")
+        picture: Context = {"caption": f"{entry.label}, {format_seeds([run.folder.name])}: {subject}", "error": ""}
+        try:
+            picture["source"], picture["width"], picture["height"] = data_uri(path)
+            picture["alt"] = f"{subject.capitalize()} of {entry.label} after the last task"
+        except ValueError as error:
+            picture["error"] = str(error)
+        pictures.append(picture)
+    return pictures
 
 
-def _configs(group: Group, names: Mapping[str, str]) -> Markup:
-    """The names are ids within what is opened: browsers open it for whoever comes by such an address."""
-    texts = []
-    for entry in group.entries:
-        if entry.config is None:
-            texts.append(element("p", f"{entry.label}: no config", class_="soft"))
-            continue
-        first = entry.experiment.runs[0].name
-        title = f"{entry.label}: config.yaml of {entry.folder}/{first}{_made_by(entry)}"
-        texts.append(_opened(title, element("pre", entry.config.text, id=names[entry.folder])))
-    return joined(tables.options_table(group), *texts)
+def _config(entry: Entry, ids: Mapping[str, str]) -> Context:
+    return {
+        "label": entry.label,
+        "id": ids.get(entry.folder),
+        "text": entry.config.text if entry.config else None,
+        "run": f"{entry.folder}/{entry.runs[0].folder.name}",
+        "made_by": _made_by(entry),
+    }
 
 
 def _made_by(entry: Entry) -> str:
-    """Which gpvae made the runs, where they say so."""
-    if set(entry.made_by.values()) == {len(entry.experiment.runs)}:
-        return f"; made by {next(iter(entry.made_by))}"
-    said = [f"{count} by {program}" for program, count in entry.made_by.items()]
-    if said and (rest := len(entry.experiment.runs) - sum(entry.made_by.values())):
-        said.append(f"{rest} not recorded")
-    return f"; runs made: {', '.join(said)}" if said else ""
+    """Which gpvae made the runs, if they have recorded it."""
+    programs = Counter(run.config.made_by for run in entry.runs if run.config and run.config.made_by)
+    if set(programs.values()) == {len(entry.runs)}:
+        return f"; made by {next(iter(programs))}"
+    parts = [f"{count} by {program}" for program, count in programs.items()]
+    if parts and (rest := len(entry.runs) - programs.total()):
+        parts.append(f"{rest} not recorded")
+    return f"; runs made: {', '.join(parts)}" if parts else ""

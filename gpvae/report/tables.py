@@ -1,184 +1,189 @@
-"""Tables of scores and times, with the best of each column in bold."""
+"""Tables of scores, times and options, as `templates/table.html` renders them."""
 
 import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 
 from gpvae.metrics import LOWER, describe
-from gpvae.report.entries import Entry, Group
-from gpvae.report.html import Markup, element, joined
-from gpvae.report.labels import options_of
-from gpvae.report.naming import differing_keys, written
-from gpvae.report.seeds import differ, listed, most_shared, numbers, seeds_of, several
-from gpvae.report.seeds import written as written_seeds
+from gpvae.report import names
+from gpvae.report.arrange import differing_keys
+from gpvae.report.groups import Entry, Group
 from gpvae.results.experiments import Interval
-from gpvae.results.terminal import short
+from gpvae.results.task_times import Seconds
+from gpvae.results.terminal import format_short
 
 DASH = "–"
-NO_M = "no M, for reference"
-Cell = Interval | None
+NO_INDUCING = "no M, for reference"
+TIMES = (
+    *("Learning: first task", "Learning: mean of tasks", "Learning: all tasks"),
+    *("Scoring: all tasks", "Saving: all tasks"),
+)
 
 
-def score_table(group: Group, configs: Mapping[str, str], over: str) -> Markup:
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    Args:
+        text: Its text.
+        note: Small print after the text.
+        link: Id of the element that the text links to.
+        bold: Whether the text is bold.
+        shade: Number of its background colour, see `heat_maps.shade_rules`.
+        span: Number of columns of a heading that groups them; 0 for other cells.
+    """
+
+    text: object
+    note: str = ""
+    link: str = ""
+    bold: bool = False
+    shade: int | None = None
+    span: int = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Args:
+        caption: Its caption.
+        head: One or two rows of headings; those of the first of two rows that group no columns span both rows.
+        rows: Its rows, each beginning with its heading.
+    """
+
+    caption: str
+    head: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[Cell]]
+
+
+def score_table(group: Group, configs: Mapping[str, str], scope: str) -> Table:
     """Scores over all tasks at the end of the stream and forgetting, a row for each method.
 
-    Where methods have different seeds, the best is sought among the most that have the same.
+    Where methods have different seeds, bold compares only the methods with the most frequent seeds.
 
     Args:
         group: Methods to compare.
-        configs: Where on the page the config of an experiment is, by its folder.
-        over: What the numbers are, and of which seeds.
+        configs: Id of the config of each experiment, by its folder.
+        scope: What the scores are, and of which seeds.
     """
-    seeds = most_shared(group)
-    rivals = [entry for entry in group.contenders if seeds_of(entry) == seeds]
     columns = [
         (metric, forgetting)
         for metric in group.metrics
         for forgetting in (False, True)
-        if any(_known(_at_the_end(entry, metric, forgetting)) for entry in group.entries)
+        if any(_is_known(_final(entry, metric, forgetting)) for entry in group.entries)
     ]
-    cells = [[_at_the_end(entry, metric, forgetting) for metric, forgetting in columns] for entry in group.entries]
-    compared = [row if entry in rivals else [] for entry, row in zip(group.entries, cells, strict=True)]
-    best = [
-        best_rows([row[i] if row else None for row in compared], metric, forgetting)
-        for i, (metric, forgetting) in enumerate(columns)
+    rivals = [entry for entry in group.contenders if entry.seeds == group.most_frequent_seeds]
+    compared = [entry if entry in rivals else None for entry in group.entries]
+    best = [best_rows([_final(entry, *column) if entry else None for entry in compared], *column) for column in columns]
+    rows = []
+    for number, entry in enumerate(group.entries):
+        family = names.family_name(entry.config) if entry.config else ""
+        method = Cell(entry.label, family if entry in group.contenders else NO_INDUCING, configs.get(entry.folder, ""))
+        seeds = Cell(len(entry.runs), f" ({names.list_seeds(entry.seeds)})" if group.seeds_differ else "")
+        scores = [_score(_final(entry, *column), number in bold) for column, bold in zip(columns, best, strict=True)]
+        rows.append([method, seeds, Cell(entry.experiment.num_tasks), *scores])
+    counts = Counter(metric for metric, _ in columns)
+    top = [Cell(describe(metric).label, describe(metric).hint, span=count) for metric, count in counts.items()]
+    head = [
+        [*map(Cell, ("Method", "Seeds", "Tasks")), *top],
+        [Cell("forgetting" if forgetting else "all tasks") for _, forgetting in columns],
     ]
-    top = [
-        element(
-            "th",
-            element("span", describe(metric).label),
-            element("small", describe(metric).hint),
-            scope="colgroup",
-            colspan=count,
-        )
-        for metric, count in Counter(metric for metric, _ in columns).items()
-    ]
-    heads = [element("th", text, rowspan=2, scope="col") for text in ("Method", "Seeds", "Tasks")]
-    below = [element("th", "forgetting" if forgetting else "all tasks", scope="col") for _, forgetting in columns]
-    rows = [
-        _row(
-            joined(_method(entry, configs), element("small", entry.family if entry in group.contenders else NO_M)),
-            _seeds(entry, differ(group)),
-            element("td", entry.experiment.num_tasks),
-            *[_score(cell, number in best[i]) for i, cell in enumerate(row)],
-        )
-        for number, (entry, row) in enumerate(zip(group.entries, cells, strict=True))
-    ]
-    head = element("thead", element("tr", *heads, *top), element("tr", *below))
-    interval = " ± half the width of its 95 % interval (Student’s t)" if several(group) else ""
-    bold = f" Bold: {_best_of(group, seeds)}." if any(best) else ""
-    return boxed(f"{over}{interval}.{bold}", head, element("tbody", *rows))
+    interval = " ± half the width of its 95 % interval (Student’s t)" if group.has_means else ""
+    bold = f" Bold: {_describe_best(group)}." if any(best) else ""
+    return Table(f"{scope}{interval}.{bold}", head, rows)
 
 
-def _best_of(group: Group, seeds: frozenset[str]) -> str:
-    best = "best mean" if several(group) else "best"
-    return f"{best}, of the methods with {written_seeds(seeds)}" if differ(group) else best
+def _describe_best(group: Group) -> str:
+    best = "best mean" if group.has_means else "best"
+    seeds = names.format_seeds(group.most_frequent_seeds)
+    return f"{best}, of the methods with {seeds}" if group.seeds_differ else best
 
 
-def _method(entry: Entry, configs: Mapping[str, str]) -> Markup:
-    known = configs.get(entry.folder)
-    return element("a", entry.label, href=f"#{known}") if known else joined(entry.label)
-
-
-def _seeds(entry: Entry, which: bool) -> Markup:
-    names = numbers(seeds_of(entry))
-    return element("td", len(names), element("small", f" ({listed(names)})") if which else "")
-
-
-def best_rows(cells: Sequence[Cell], metric: str, forgetting: bool) -> set[int]:
-    """Which rows of a column are best: all that tie, none where there is nothing to compare.
+def best_rows(cells: Sequence[Interval | None], metric: str, forgetting: bool) -> set[int]:
+    """The best rows of a column: several if they tie, none if there is nothing to compare.
 
     Args:
         cells: The column.
         metric: Name of its metric.
-        forgetting: Whether it is forgetting, of which less is better.
+        forgetting: Whether it is forgetting, where lower is better.
     """
     target = LOWER if forgetting else describe(metric).best
-    known = {i: target.loss(cell.mean) for i, cell in enumerate(cells) if cell is not None and _known(cell)}
+    known = {i: target.loss(cell.mean) for i, cell in enumerate(cells) if cell is not None and _is_known(cell)}
     if len(known) < 2:
         return set()
     return {i for i, value in known.items() if value == min(known.values())}
 
 
-def time_table(group: Group, times: Mapping[Path, Sequence[float]]) -> Markup:
-    """Seconds a task and in all, a row for each method; nothing where no run has recorded any.
+def time_table(group: Group) -> Table | None:
+    """Seconds of learning, scoring and saving, a row for each method; None if no run has recorded any.
 
     Args:
         group: Methods to compare.
-        times: Seconds of each task, by the folder of the run; runs that have recorded none are not there.
     """
-    if not any(run in times for entry in group.entries for run in entry.experiment.runs):
-        return Markup()
-    heads = ["Method", "First task", "Each task, mean", "All tasks", "Runs timed"]
     rows = []
     for entry in group.entries:
-        runs = [times[run] for run in entry.experiment.runs if run in times]
-        columns = [[run[0] for run in runs], [sum(run) / len(run) for run in runs], [sum(run) for run in runs]]
-        counted = element("td", f"{len(runs)} of {len(entry.experiment.runs)}")
-        rows.append(_row(entry.label, *[element("td", in_seconds(column)) for column in columns], counted))
-    head = element("thead", element("tr", *[element("th", text, scope="col") for text in heads]))
-    return boxed("Seconds: median over seeds, and from the least to the most.", head, element("tbody", *rows))
+        timed = [_time_columns(run.times) for run in entry.runs if run.times]
+        columns = list(zip(*timed, strict=True)) or [()] * len(TIMES)
+        rows.append([entry.label, *map(format_times, columns), f"{len(timed)} of {len(entry.runs)}"])
+    if not any(run.times for entry in group.entries for run in entry.runs):
+        return None
+    return _plain_table(
+        "Seconds: median over seeds, and the range from shortest to longest.", ["Method", *TIMES, "Runs timed"], rows
+    )
 
 
-def options_table(group: Group) -> Markup:
-    """The options by which the configs of a group differ, a row for each method; nothing where none do.
+def _time_columns(times: Seconds) -> list[float]:
+    learning, scoring, saving = (
+        [seconds for (_, activity), seconds in sorted(times.items()) if activity == column]
+        for column in ("learning", "scoring", "saving")
+    )
+    return [learning[0], sum(learning) / len(learning), sum(learning), sum(scoring), sum(saving)]
+
+
+def options_table(group: Group) -> Table | None:
+    """The options in which the configs of a group differ, a row for each method; None if they agree in all.
 
     Args:
         group: Methods to compare.
     """
-    known = [(entry, options_of(entry.config)) for entry in group.entries if entry.config]
-    differing = [key for key in differing_keys([options for _, options in known]) if key != "seed"]
-    if not differing:
-        return Markup()
-    heads = [element("th", text, scope="col") for text in ("Method", *differing)]
-    rows = [
-        _row(entry.label, *[element("td", _option(options.get(key))) for key in differing]) for entry, options in known
-    ]
-    return boxed("Options that differ.", element("thead", element("tr", *heads)), element("tbody", *rows))
+    known = [(entry.label, names.method_options(entry.config)) for entry in group.entries if entry.config]
+    keys = [key for key in differing_keys([options for _, options in known]) if key != "seed"]
+    if not keys:
+        return None
+    rows = [[label, *[_format_if_set(options.get(key)) for key in keys]] for label, options in known]
+    return _plain_table("Options that differ.", ["Method", *keys], rows)
 
 
-def boxed(caption: str, *parts: Markup) -> Markup:
-    """A table in a box of its own, which scrolls where the table is wider than the screen.
+def format_times(seconds: Sequence[float]) -> str:
+    """Median and range in few digits: a mean and its interval would give too much weight to the tail of times.
 
     Args:
-        caption: What it shows.
-        parts: Head and body.
-    """
-    table = element("table", element("caption", element("span", caption)), *parts)
-    return element("div", table, class_="scroll", tabindex=0, role="region", aria_label=caption)
-
-
-def in_seconds(seconds: Sequence[float]) -> str:
-    """Median and range, in few digits: times have a tail, which a mean and its interval would make too much of.
-
-    Args:
-        seconds: Those of each run.
+        seconds: One time for each run.
     """
     if not seconds:
         return DASH
-    median = short(statistics.median(seconds))
-    return median if len(seconds) == 1 else f"{median} ({short(min(seconds))} – {short(max(seconds))})"
+    median = format_short(statistics.median(seconds))
+    return median if len(seconds) == 1 else f"{median} ({format_short(min(seconds))} – {format_short(max(seconds))})"
 
 
-def _option(value: object) -> str:
-    return DASH if value is None else written(value)
+def _plain_table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    return Table(caption, [[Cell(text) for text in heads]], [[Cell(text) for text in row] for row in rows])
 
 
-def _row(label: str, *cells: Markup) -> Markup:
-    return element("tr", element("th", label, scope="row"), *cells)
+def _format_if_set(value: object) -> str:
+    return DASH if value is None else names.format_option(value)
 
 
-def _at_the_end(entry: Entry, metric: str, forgetting: bool) -> Cell:
+def _final(entry: Entry, metric: str, forgetting: bool) -> Interval | None:
     experiment = entry.experiment
     return experiment.forgetting.get((metric, "")) if forgetting else experiment.final(metric)
 
 
-def _known(cell: Cell) -> bool:
+def _is_known(cell: Interval | None) -> bool:
     return cell is not None and not math.isnan(cell.mean)
 
 
-def _score(cell: Cell, best: bool) -> Markup:
-    text = DASH if cell is None else str(cell)
-    return element("td", element("strong", text) if best else joined(text))
+def _score(cell: Interval | None, best: bool) -> Cell:
+    return Cell(DASH if cell is None else cell, bold=best)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 from gpvae.results.experiments import Experiment, average
-from gpvae.results.runs import folders_with
-from gpvae.results.terminal import comparison, console, summary_table, variable_table
+from gpvae.results.runs import find_files
+from gpvae.results.terminal import comparison_table, console, summary_table, variable_table
 
 COLUMNS = ["experiment", "after_task", "task", "metric", "variable", "mean", "low", "high", "runs"]
 
 
 def summarise(paths: Iterable[str | Path], variables: bool = False) -> list[Experiment]:
-    """Find runs, group them by the folder that holds them, and average each group.
+    """Find runs, group them by experiment, which is the folder that holds them, and average each group.
 
     Args:
         paths: Folders of runs, folders of such folders, or csv files.
@@ -26,7 +26,7 @@ def summarise(paths: Iterable[str | Path], variables: bool = False) -> list[Expe
         ValueError: A file is malformed, or runs of an experiment ended at different tasks.
     """
     groups: defaultdict[Path, list[Path]] = defaultdict(list)
-    for file in dict.fromkeys(file.resolve() for path in paths for file in find_files(Path(path))):
+    for file in find_files(paths, FILE_NAME):
         groups[file.parent.parent].append(file)
     names = [folder.name for folder in groups]
     experiments = []
@@ -34,18 +34,6 @@ def summarise(paths: Iterable[str | Path], variables: bool = False) -> list[Expe
         name = folder.name if names.count(folder.name) == 1 else str(folder)
         experiments.append(average(name, {file: TaskTable.read(file) for file in files}, variables))
     return experiments
-
-
-def find_files(path: Path) -> list[Path]:
-    """The csv file of a run, or those of all runs in a folder except hidden ones."""
-    if not path.exists():
-        raise FileNotFoundError(f"there is no {path}")
-    if path.is_file():
-        return [path]
-    files = [folder / FILE_NAME for folder in folders_with(path, FILE_NAME)]
-    if not files:
-        raise FileNotFoundError(f"no {FILE_NAME} in {path}: is it the folder of a run that has learnt a task?")
-    return files
 
 
 def write_csv(experiments: Iterable[Experiment], path: Path) -> None:
@@ -64,6 +52,28 @@ def write_csv(experiments: Iterable[Experiment], path: Path) -> None:
                 rows.append(((experiment.num_tasks, None, f"{metric}_forgetting", variable), cell))
             for key, cell in rows:
                 writer.writerow([experiment.name, *key, repr(cell.mean), repr(cell.low), repr(cell.high), cell.runs])
+
+
+def show(experiments: Sequence[Experiment], tasks: bool = False, variables: bool = False) -> None:
+    """Print one table that compares several experiments, or tables of each if tasks or variables are asked for.
+
+    Args:
+        experiments: The experiments.
+        tasks: Whether to give each task a row.
+        variables: Whether the scores of each variable were asked for.
+    """
+    screen = console()
+    if len(experiments) > 1 and not (tasks or variables):
+        screen.print("Over all tasks, at the end of each stream: mean ± 95 % interval", highlight=False)
+        screen.print(comparison_table(experiments))
+        return
+    for experiment in experiments:
+        runs = "1 run" if len(experiment.runs) == 1 else f"{len(experiment.runs)} runs"
+        heading = f"{experiment.name}: {runs}, after task {experiment.num_tasks}, mean ± 95 % interval"
+        screen.print(heading, markup=False, highlight=False, soft_wrap=True)
+        screen.print(summary_table(experiment, tasks))
+        if experiment.variables:
+            screen.print(variable_table(experiment))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -92,15 +102,4 @@ def main(argv: Sequence[str] | None = None) -> None:
             write_csv(experiments, arguments.csv)
     except (OSError, ValueError) as error:
         parser.exit(1, f"gpvae summary: {error}\n")
-    screen = console()
-    if len(experiments) > 1 and not (arguments.tasks or arguments.variables):
-        screen.print("Over all tasks, at the end of each stream: mean ± 95 % interval", highlight=False)
-        screen.print(comparison(experiments))
-        return
-    for experiment in experiments:
-        runs = "1 run" if len(experiment.runs) == 1 else f"{len(experiment.runs)} runs"
-        heading = f"{experiment.name}: {runs}, after task {experiment.num_tasks}, mean ± 95 % interval"
-        screen.print(heading, markup=False, highlight=False, soft_wrap=True)
-        screen.print(summary_table(experiment, arguments.tasks))
-        if experiment.variables:
-            screen.print(variable_table(experiment))
+    show(experiments, arguments.tasks, arguments.variables)

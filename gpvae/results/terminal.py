@@ -10,7 +10,7 @@ from rich.table import Table
 
 from gpvae.results.experiments import Experiment, Interval
 
-#: Columns for output that goes to a file or a pipe, where nothing says how wide it may be.
+#: Columns of output to a file or a pipe, which have no width.
 WIDTH_WITHOUT_TERMINAL = 120
 
 
@@ -25,8 +25,8 @@ def fits(screen: Console, table: Table) -> bool:
     return screen.measure(table, options=screen.options.update(max_width=10_000)).maximum <= screen.width
 
 
-def short(value: float) -> str:
-    """A number in five characters or so; a dash for NaN."""
+def format_short(value: float) -> str:
+    """A number in about five characters; a dash for NaN."""
     if math.isnan(value):
         return "–"
     size = abs(value)
@@ -38,7 +38,7 @@ def short(value: float) -> str:
 
 
 def compact_table() -> Table:
-    """A table without lines around it, with little room between its columns, and no title: that would be wrapped."""
+    """A table without borders, with narrow gaps between columns, and without a title, which would be wrapped."""
     return Table(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False)
 
 
@@ -55,8 +55,8 @@ def task_table(scores: np.ndarray, seen: np.ndarray) -> Table:
         table.add_column(f"task\n{task}", justify="right", no_wrap=True)
     table.add_column("all\nseen", justify="right", no_wrap=True, style="bold")
     for after_task, row in enumerate(scores, start=1):
-        known = [short(value) if task <= after_task else "" for task, value in enumerate(row, start=1)]
-        table.add_row(f"after {after_task}", *known, short(seen[after_task - 1]))
+        known = [format_short(value) if task <= after_task else "" for task, value in enumerate(row, start=1)]
+        table.add_row(f"after {after_task}", *known, format_short(seen[after_task - 1]))
     return table
 
 
@@ -71,11 +71,11 @@ def end_table(ends: dict[str, tuple[float, float]]) -> Table:
     for heading in ("all tasks", "forgetting", "backward transfer"):
         table.add_column(f" {heading}", justify="right", no_wrap=True)
     for metric, (score, forgetting) in ends.items():
-        table.add_row(metric, f"{score:.4f}", signed(forgetting), signed(-forgetting))
+        table.add_row(metric, f"{score:.4f}", format_signed(forgetting), format_signed(-forgetting))
     return table
 
 
-def signed(value: float) -> str:
+def format_signed(value: float) -> str:
     """A difference, with its sign; a dash for NaN."""
     return "–" if math.isnan(value) else f"{value:+.4f}"
 
@@ -110,7 +110,7 @@ def variable_table(experiment: Experiment) -> Table:
     return table
 
 
-def comparison(experiments: Sequence[Experiment]) -> Table:
+def comparison_table(experiments: Sequence[Experiment]) -> Table:
     """One row for each experiment: scores over all tasks at the end of the stream, and forgetting of the first metric.
 
     Args:

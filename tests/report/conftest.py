@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gpvae.report.command import write_report
+from gpvae.report.page import write_report
 from tests.report.made import several
 from tests.report.reading import Page
 

@@ -1,19 +1,19 @@
-"""Folders of runs, made up."""
+"""Made-up run folders."""
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import yaml
 from PIL import Image
-from torch.utils.tensorboard import SummaryWriter
 
 from gpvae.metrics import Score
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
+from gpvae.results import task_times
+from gpvae.results.task_times import Activity
 
-#: Seconds that the tasks of a made-up log take, and that its pictures take.
-LEARNING, DRAWING = 2.5, 4.0
+#: Seconds that the first task of a made-up run takes; the second takes twice as long, and so on.
+SECONDS: dict[Activity, float] = {"learning": 2.5, "scoring": 0.5, "drawing": 4.0, "saving": 0.25}
 
 
 def config(method: str = "OHSGPR", num_inducing: int = 50, data: str = "Solar", **options: Any) -> dict[str, Any]:
@@ -58,18 +58,10 @@ def write_picture(folder: Path, name: str = "stream_03", size: tuple[int, int] =
     return path
 
 
-def write_log(folder: Path, num_tasks: int = 3, start: float = 1000.0) -> list[float]:
-    """A TensorBoard log in which every task takes longer than the one before; gives their seconds."""
-    seconds = [LEARNING * task for task in range(1, num_tasks + 1)]
-    now = start
-    with patch("time.time", return_value=start):  # when the log is opened
-        log = SummaryWriter(str(folder))
-    with log:
-        for task, taken in enumerate(seconds, start=1):
-            now += taken
-            log.add_scalar("nlpd/seen", 1.0, task, walltime=now)
-            now += DRAWING
-            log.add_image("stream", np.zeros((3, 4, 4), np.uint8), task, walltime=now)
+def write_times(folder: Path, num_tasks: int = 3) -> dict[tuple[int, Activity], float]:
+    """Times of a run in which every task takes longer than the one before; gives them back."""
+    seconds = {(task, of): task * SECONDS[of] for task in range(1, num_tasks + 1) for of in SECONDS}
+    task_times.write_times(seconds, folder / task_times.FILE_NAME)
     return seconds
 
 
@@ -79,7 +71,7 @@ def several(runs: Path) -> Path:
         for seed in range(3):
             folder = write_run(runs / f"solar_{method}" / f"seed_{seed}", seed, config(method))
             write_picture(folder)
-            write_log(folder)
+            write_times(folder)
     long = write_run(runs / "solar_150" / "seed_0", 0, config("OVC", 150)) / "config.yaml"
     long.write_text(long.read_text() + "# " + 500 * "long")
     write_run(runs / "moons" / "seed_0", 0, config("OHSVGP", 20, "TwoMoons"), metrics=("nlpd", "accuracy"))

@@ -3,7 +3,10 @@
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from gpvae.report.html import VOID
+#: Elements that have no end tag.
+VOID = frozenset({"meta", "img", "br", "hr"})
+#: What the page may load: nothing but the pictures and styles within it.
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 @dataclass

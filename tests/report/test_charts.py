@@ -1,4 +1,4 @@
-"""Axes end where scores do, and shades do not make much of little."""
+"""Axes end at the bounds of a metric, outliers do not crowd the rest, and shades do not exaggerate."""
 
 import math
 from pathlib import Path
@@ -8,13 +8,13 @@ import pytest
 
 from gpvae.metrics import METRICS, Score, describe
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
-from gpvae.report.charts import learnt_and_at_the_end, over_tasks
-from gpvae.report.command import write_report
-from gpvae.report.entries import Entry
-from gpvae.report.groups import arrange
-from gpvae.report.heat_maps import SHADES, heat_maps
-from gpvae.report.palette import styles_of
-from gpvae.results.runs import find_folders, read_runs
+from gpvae.report.arrange import arrange
+from gpvae.report.charts import plot_single_tasks, plot_tasks_seen
+from gpvae.report.groups import Entry
+from gpvae.report.heat_maps import NUM_SHADES, heat_maps
+from gpvae.report.page import write_report
+from gpvae.report.palette import assign_styles
+from gpvae.results.runs import find_run_folders, read_runs
 from tests.report.made import config, write_run
 from tests.report.reading import Page
 
@@ -29,15 +29,15 @@ def entry(folder: Path, metric: str, low: float, high: float) -> Entry:
         for task in range(1, after + 1):
             table.add(Score(after, task, metric, "", next(values)))
     table.write(run / FILE_NAME)
-    ((group,),) = (data_set.groups for data_set in arrange(read_runs(find_folders([folder]))[0]))
+    ((group,),) = (data_set.groups for data_set in arrange(read_runs(find_run_folders([folder]))[0]))
     return group.entries[0]
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "coverage", "ece"])
-def test_axes_end_where_scores_do(tmp_path: Path, metric: str) -> None:
+def test_axes_end_at_the_bounds_of_the_metric(tmp_path: Path, metric: str) -> None:
     found = entry(tmp_path, metric, 0.0, 1.0)
-    for draw in (over_tasks, learnt_and_at_the_end):
-        figure = draw([found], styles_of([[found.identity]]), metric)
+    for draw in (plot_tasks_seen, plot_single_tasks):
+        figure = draw([found], assign_styles([[found.identity]]), metric)
         assert figure is not None
         (ax,) = figure.axes
         least, most = describe(metric).bounds
@@ -47,9 +47,9 @@ def test_axes_end_where_scores_do(tmp_path: Path, metric: str) -> None:
         assert least <= min(shown) <= max(shown) <= most
 
 
-def test_axes_of_nlpd_have_no_bound(tmp_path: Path) -> None:
+def test_axes_of_nlpd_have_no_bounds(tmp_path: Path) -> None:
     found = entry(tmp_path, "nlpd", -1.0, 2.0)
-    figure = over_tasks([found], styles_of([[found.identity]]), "nlpd")
+    figure = plot_tasks_seen([found], assign_styles([[found.identity]]), "nlpd")
     assert figure is not None
     low, high = figure.axes[0].get_ylim()
     assert low < -1.0
@@ -71,9 +71,9 @@ def test_only_what_would_crowd_the_rest_is_cut_off(tmp_path: Path, metric: str, 
     for after, score in enumerate(scores, start=1):
         table.add(Score(after, None, metric, "", score))
     table.write(run / FILE_NAME)
-    ((group,),) = (data_set.groups for data_set in arrange(read_runs(find_folders([tmp_path]))[0]))
+    ((group,),) = (data_set.groups for data_set in arrange(read_runs(find_run_folders([tmp_path]))[0]))
     (found,) = group.entries
-    figure = over_tasks([found], styles_of([[found.identity]]), metric)
+    figure = plot_tasks_seen([found], assign_styles([[found.identity]]), metric)
     assert figure is not None
     low, high = figure.axes[0].get_ylim()
     assert low < min(scores)
@@ -81,12 +81,12 @@ def test_only_what_would_crowd_the_rest_is_cut_off(tmp_path: Path, metric: str, 
 
 
 @pytest.mark.parametrize(
-    ("num_tasks", "said"), [(5, "NLPD of single tasks:"), (10, "NLPD of tasks 1, 2, 4 and 8 of 10:")]
+    ("num_tasks", "title"), [(5, "NLPD of single tasks:"), (10, "NLPD of tasks 1, 2, 4 and 8 of 10:")]
 )
-def test_the_page_says_which_tasks_it_shows_one_by_one(tmp_path: Path, num_tasks: int, said: str) -> None:
+def test_the_page_says_which_tasks_it_shows_one_by_one(tmp_path: Path, num_tasks: int, title: str) -> None:
     write_run(tmp_path / "runs" / "toy" / "seed_0", 0, config(data_num_tasks=num_tasks), num_tasks=num_tasks)
     write_report([tmp_path / "runs"], tmp_path / "page.html")
-    assert f"{said} just learnt (hollow)" in Page((tmp_path / "page.html").read_text()).text
+    assert f"{title} just learnt (hollow)" in Page((tmp_path / "page.html").read_text()).text
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -94,7 +94,8 @@ def test_the_page_says_which_tasks_it_shows_one_by_one(tmp_path: Path, num_tasks
 def test_a_tiny_range_has_few_shades(tmp_path: Path, metric: str, share: float, brightest: float) -> None:
     found = entry(tmp_path, metric, 0.9, 0.9 + share * describe(metric).resolution)
     (drawn,) = heat_maps([found], metric)
-    shades = [int(name[1:]) for name in Page(drawn).attributes("class") if name.startswith("s") and name[1:].isdigit()]
-    assert max(shades) - min(shades) <= round(brightest * (SHADES - 1)) + 1
+    shades = [cell.shade for row in drawn.rows for cell in row if cell.shade is not None]
+    assert len(shades) == 6
+    assert max(shades) - min(shades) <= round(brightest * (NUM_SHADES - 1)) + 1
     if share > 1:
-        assert max(shades) == SHADES - 1
+        assert max(shades) == NUM_SHADES - 1

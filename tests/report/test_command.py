@@ -15,15 +15,17 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def refused(*words: str) -> str:
-    """What the command says when it refuses."""
-    said = io.StringIO()
-    with redirect_stderr(said), pytest.raises(SystemExit) as exit_:
+    """The error message of a command that fails."""
+    errors = io.StringIO()
+    with redirect_stderr(errors), pytest.raises(SystemExit) as exit_:
         main(["report", *words])
     assert exit_.value.code == 1
-    return said.getvalue()
+    return errors.getvalue()
 
 
-def test_the_page_is_written_and_its_place_told(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_is_written_and_its_path_printed(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     output = tmp_path / "new" / "page.html"
     main(["report", str(runs / "moons"), str(runs / "solar_150"), "--output", str(output), "--title", "Two of them"])
     thousands = round(output.stat().st_size / 1e3)
@@ -35,7 +37,7 @@ def test_the_page_is_written_and_its_place_told(runs: Path, tmp_path: Path, caps
     assert [path.name for path in output.parent.iterdir()] == ["page.html"]
 
 
-def test_where_it_goes_if_nothing_is_said(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_output(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     main(["report", str(runs / "moons")])
     assert Page((tmp_path / "report.html").read_text()).headings[0] == (1, "Streams of tasks")

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from gpvae.metrics import describe
-from gpvae.report.heat_maps import MOST_TASKS, shown_tasks
-from gpvae.report.tables import best_rows, in_seconds
+from gpvae.report.heat_maps import MAX_TASKS, tasks_to_show
+from gpvae.report.tables import best_rows, format_times
 from gpvae.results.experiments import Experiment, Interval, mean_interval
 from gpvae.results.summary import summarise
-from gpvae.results.terminal import short
-from tests.report.made import LEARNING
+from gpvae.results.terminal import format_short
+from tests.report.made import SECONDS
 from tests.report.reading import Page, Table
 
 #: The experiments of each table of scores, as the page has them in order.
@@ -82,17 +82,21 @@ def test_forgetting_matrices_are_the_means(
     assert table.rows[0] == ["after", "1", "2", "3"]
     for after, row in enumerate(table.rows[1:], start=1):
         scores = experiments[name].scores
-        known = [short(scores[after, task, metric, ""].mean) for task in range(1, after + 1)]
+        known = [format_short(scores[after, task, metric, ""].mean) for task in range(1, after + 1)]
         assert row == [str(after), *known, *[""] * (3 - after)]
 
 
-def test_times_are_those_of_the_logs(page: Page) -> None:
+def test_times_are_those_of_the_runs_without_drawing(page: Page) -> None:
     (table,) = page.tables_called("Seconds")  # of the only group that has any
-    seconds = [LEARNING * task for task in (1, 2, 3)]
-    expected = [seconds[0], sum(seconds) / 3, sum(seconds)]
+    learning, scoring, saving = ([SECONDS[of] * task for task in (1, 2, 3)] for of in ("learning", "scoring", "saving"))
+    expected = [learning[0], sum(learning) / 3, sum(learning), sum(scoring), sum(saving)]
+    assert len(table.rows) == 3
     for row in table.rows[1:]:
-        assert row[1:] == [*[f"{short(value)} ({short(value)} – {short(value)})" for value in expected], "3 of 3"]
-    assert "solar_150/seed_0: no TensorBoard log" in page.text
+        assert row[1:] == [
+            *[f"{format_short(value)} ({format_short(value)} – {format_short(value)})" for value in expected],
+            "3 of 3",
+        ]
+    assert "solar_150/seed_0: there is no task_times.csv" in page.text
 
 
 @pytest.mark.parametrize(
@@ -100,14 +104,14 @@ def test_times_are_those_of_the_logs(page: Page) -> None:
     [([], "–"), ([2.0], "2.00"), ([1.0, 100.0, 2.0], "2.00 (1.00 – 100)"), ([1.0, 2.0], "1.50 (1.00 – 2.00)")],
 )
 def test_times_are_medians_with_their_range(seconds: list[float], text: str) -> None:
-    assert in_seconds(seconds) == text
+    assert format_times(seconds) == text
 
 
 def test_a_long_stream_is_shown_in_part() -> None:
-    assert shown_tasks(3) == [1, 2, 3]
-    assert shown_tasks(1) == [1]
-    many = shown_tasks(500)
-    assert (len(many), many[0], many[-1]) == (MOST_TASKS, 1, 500)
+    assert tasks_to_show(3) == [1, 2, 3]
+    assert tasks_to_show(1) == [1]
+    many = tasks_to_show(500)
+    assert (len(many), many[0], many[-1]) == (MAX_TASKS, 1, 500)
 
 
 def test_infinite_scores_have_no_interval() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gpvae.metrics import Score
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
-from gpvae.report.command import write_report
+from gpvae.report.page import write_report
 from tests.report.made import config, write_run
 from tests.report.reading import Page
 

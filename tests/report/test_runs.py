@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from gpvae.report.command import write_report
-from gpvae.results.runs import find_folders, read_runs
-from tests.report.made import config, several, write_log, write_run, write_scores
+from gpvae.report.page import write_report
+from gpvae.results.runs import find_run_folders, read_runs
+from tests.report.made import config, several, write_run, write_scores, write_times
 from tests.report.reading import Page
 
 BOMB = "a: &a [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1 or ''}, *a{n - 1 or ''}]\n" for n in range(1, 100))
 
 
 def reasons(folder: Path) -> dict[str, str]:
-    _, left_out = read_runs(find_folders([folder]))
+    _, left_out = read_runs(find_run_folders([folder]))
     return {run.folder.name: run.reason for run in left_out}
 
 
@@ -63,9 +63,9 @@ def test_malformed_tables_are_left_out(tmp_path: Path, content: str, reason: str
     write_run(tmp_path / "toy" / "seed_0", 0, config())
     (tmp_path / "toy" / "seed_1").mkdir()
     (tmp_path / "toy" / "seed_1" / "task_metrics.csv").write_text(content)
-    said = reasons(tmp_path)["seed_1"]
-    assert reason in said
-    assert str(tmp_path) not in said
+    found = reasons(tmp_path)["seed_1"]
+    assert reason in found
+    assert str(tmp_path) not in found
 
 
 @pytest.mark.parametrize(
@@ -104,10 +104,10 @@ def test_configs_of_odd_types_are_taken_as_text(tmp_path: Path) -> None:
 def test_hidden_folders_and_doubles_are_left_out(tmp_path: Path) -> None:
     several(tmp_path / "runs")
     write_run(tmp_path / "runs" / ".earlier" / "old" / "seed_0")
-    once = find_folders([tmp_path / "runs"])
+    once = find_run_folders([tmp_path / "runs"])
     assert len(once) == 8
     file = tmp_path / "runs" / "moons" / "seed_0" / "task_metrics.csv"
-    assert find_folders([tmp_path / "runs", file, file.parent]) == once
+    assert find_run_folders([tmp_path / "runs", file, file.parent]) == once
 
 
 def test_runs_of_one_folder_that_differ_are_pointed_out(tmp_path: Path) -> None:
@@ -115,17 +115,15 @@ def test_runs_of_one_folder_that_differ_are_pointed_out(tmp_path: Path) -> None:
     write_run(tmp_path / "toy" / "seed_1", 1, config(lr=0.2, seed=1))
     write_report([tmp_path], tmp_path / "page.html")
     text = Page((tmp_path / "page.html").read_text()).text
-    assert "its runs differ in model.lr, or only some name it" in text
+    assert "its runs differ in model.lr, or only some of them set it: they may not be one experiment" in text
 
 
-def test_a_resumed_run_has_no_times(tmp_path: Path) -> None:
-    folder = write_run(tmp_path / "toy" / "seed_0", 0, config())
-    write_log(folder)
-    (first,) = folder.glob("events*")
-    first.rename(folder / "events.out.tfevents.1")
-    write_log(folder)
+def test_runs_without_times_are_listed(tmp_path: Path) -> None:
+    write_run(tmp_path / "toy" / "seed_0", 0, config())
+    write_times(write_run(tmp_path / "toy" / "seed_1", 1, config()), num_tasks=2)
     write_report([tmp_path], tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
-    assert "toy/seed_0: resumed, so the log has gaps" in page.text
+    assert "toy/seed_0: there is no task_times.csv" in page.text
+    assert "toy/seed_1: task_times.csv: expected the tasks 1 to 3; got 1, 2" in page.text
     assert not page.tables_called("Seconds")
     assert "Time" not in {text for _, text in page.headings}

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from gpvae.report import seeds
-from gpvae.report.command import write_report
-from gpvae.report.entries import Group
-from gpvae.report.groups import arrange
-from gpvae.results.runs import find_folders, read_runs
+from gpvae.report.arrange import arrange
+from gpvae.report.groups import Group
+from gpvae.report.names import format_seeds
+from gpvae.report.page import write_report
+from gpvae.results.runs import find_run_folders, read_runs
 from gpvae.results.summary import summarise
 from tests.report.made import config, write_picture, write_run
 from tests.report.reading import Page
@@ -23,7 +23,7 @@ def made(runs: Path, methods: dict[str, tuple[int, ...]]) -> Path:
 
 
 def group_of(runs: Path) -> Group:
-    ((group,),) = (data_set.groups for data_set in arrange(read_runs(find_folders([runs]))[0]))
+    ((group,),) = (data_set.groups for data_set in arrange(read_runs(find_run_folders([runs]))[0]))
     return group
 
 
@@ -64,7 +64,7 @@ def test_bold_compares_only_the_same_seeds(tmp_path: Path) -> None:
         assert sum(row[column] for row in own.bold[2:]) == sum(row[column] for row in alike.bold[2:]) == 1
 
 
-def test_bold_is_not_explained_where_nothing_is(tmp_path: Path) -> None:
+def test_bold_is_not_explained_where_nothing_is_bold(tmp_path: Path) -> None:
     page = page_of(made(tmp_path / "runs", {"OVC": (1, 2), "OVFF": (1,)}))
     (own,), (alike,) = page.tables_called("After the last task"), page.tables_called("All methods on seed 1")
     assert not any(any(row) for row in own.bold)
@@ -92,7 +92,7 @@ def test_pictures_are_of_a_common_seed(tmp_path: Path) -> None:
     assert "OVC, seed 1: stream" not in page.text
 
 
-def test_the_same_seeds_need_no_words(tmp_path: Path) -> None:
+def test_equal_seeds_are_not_mentioned(tmp_path: Path) -> None:
     page = page_of(made(tmp_path / "runs", {"OVC": (1, 2), "OVFF": (1, 2)}))
     assert "same seeds" not in page.text
     assert "on seed" not in page.text
@@ -110,10 +110,10 @@ def test_no_seed_in_common(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("names", "text"), [(["seed_3"], "seed 3"), (["seed_10", "seed_9"], "seeds 9, 10")])
-def test_seeds_for_people(names: list[str], text: str) -> None:
-    assert seeds.written(names) == text
-    assert seeds.written(f"seed_{number}" for number in range(1, 6)) == "seeds 1–5"
-    assert seeds.written(f"seed_{number}" for number in range(0, 40, 2)) == "seeds 0 … 38"
+def test_seeds_are_formatted(names: list[str], text: str) -> None:
+    assert format_seeds(names) == text
+    assert format_seeds(f"seed_{number}" for number in range(1, 6)) == "seeds 1–5"
+    assert format_seeds(f"seed_{number}" for number in range(0, 40, 2)) == "seeds 0 … 38"
 
 
 def test_a_reference_keeps_what_it_has(tmp_path: Path) -> None:
@@ -122,6 +122,6 @@ def test_a_reference_keeps_what_it_has(tmp_path: Path) -> None:
     del settings["model"]["init_args"]["num_inducing"]
     write_run(runs / "renewal" / "seed_7", 7, settings)
     group = group_of(runs)
-    assert seeds.common(group) == {"seed_1"}
-    alike = seeds.on(group, seeds.common(group))
-    assert [sorted(seeds.seeds_of(entry)) for entry in alike.entries] == [["seed_1"], ["seed_1"], ["seed_7"]]
+    assert group.common_seeds == {"seed_1"}
+    alike = group.on_seeds(group.common_seeds)
+    assert [sorted(entry.seeds) for entry in alike.entries] == [["seed_1"], ["seed_1"], ["seed_7"]]

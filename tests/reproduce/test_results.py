@@ -1,5 +1,6 @@
 """The page of scores has every run that was finished, here or before, and no other."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pytest
 from benchmarks.reproduce import results
 from benchmarks.reproduce.experiments import EXPERIMENTS
 from benchmarks.reproduce.plan import plan
-from benchmarks.reproduce.record import beyond, gather, read
+from benchmarks.reproduce.record import beyond, gather, read, write
 from benchmarks.reproduce.runs import Run
+from tests.report.made import write_times
 from tests.reproduce.made import make
 
 FEW = EXPERIMENTS[:3]
@@ -83,3 +85,15 @@ def test_a_machine_makes_only_what_a_table_lacks(tmp_path: Path) -> None:
     assert len(beyond(table, plan([changed], 2, tmp_path))) == 2  # by that name, but not these runs
     with pytest.raises(FileNotFoundError, match="there is no such table of runs"):
         beyond(tmp_path / "nowhere.csv", [])
+
+
+def test_seconds_are_those_of_the_run_or_else_of_the_table(tmp_path: Path) -> None:
+    make(tmp_path, "toy_legs", 1)
+    table = tmp_path / "page.csv"
+    (line,) = gather([FEW[1]], tmp_path, table)
+    assert math.isnan(line.seconds)
+    write(table, [replace(line, seconds=7.5)])
+    assert gather([FEW[1]], tmp_path, table)[0].seconds == 7.5
+    seconds = write_times(tmp_path / "runs" / "toy_legs" / "seed_1")
+    counted = sum(value for (_, activity), value in seconds.items() if activity != "drawing")
+    assert gather([FEW[1]], tmp_path, table)[0].seconds == counted

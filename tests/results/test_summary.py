@@ -95,7 +95,7 @@ def test_a_folder_above_that_is_hidden_does_not_matter(tmp_path: Path) -> None:
     assert len(summarise([tmp_path / ".cache" / "toy"])) == 1
 
 
-def test_experiments_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+def test_experiments_of_the_same_name_go_by_their_paths(tmp_path: Path) -> None:
     for place in ("a", "b"):
         write(tmp_path / place / "toy" / "seed_0", NLPD[0])
     assert [experiment.name for experiment in summarise([tmp_path])] == [str(tmp_path / x / "toy") for x in "ab"]
@@ -138,7 +138,8 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_nothing_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert f"no task_metrics.csv in {tmp_path}" in refused([str(tmp_path)], capsys)
+    expected = "expected <experiment>/seed_<n>/task_metrics.csv somewhere in it"
+    assert f"no run in {tmp_path}: {expected}" in refused([str(tmp_path)], capsys)
     assert "there is no " in refused([str(tmp_path / "none")], capsys)
 
 
@@ -150,13 +151,13 @@ def test_malformed_lines_are_named(runs: Path, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("line", ["2,1,nlpd,many", "2,1,nlpd", "x,1,nlpd,0.5", "1,2,nlpd,0.5", ""])
-def test_so_are_those_of_the_layout_before(runs: Path, capsys: pytest.CaptureFixture[str], line: str) -> None:
+def test_malformed_lines_of_the_old_layout_are_named(runs: Path, capsys: pytest.CaptureFixture[str], line: str) -> None:
     file = runs / "toy" / "seed_1" / "task_metrics.csv"
     file.write_text("after_task,task,metric,value\n1,1,nlpd,0.5\n" + line + "\n")
     assert f"{file}, line 3: " in refused([str(runs)], capsys)
 
 
-def test_files_of_the_layout_before_are_read(tmp_path: Path) -> None:
+def test_files_of_the_old_layout_are_read(tmp_path: Path) -> None:
     file = tmp_path / "task_metrics.csv"
     file.write_text("after_task,task,metric,value\n2,1,nlpd:t2m,0.5\n2,2,nlpd_seen,1.5\n2,2,nlpd_seen:t2m,2.5\n")
     expected = [(2, 1, "nlpd", "t2m", 0.5), (2, None, "nlpd", "", 1.5), (2, None, "nlpd", "t2m", 2.5)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpvae.report.command import write_report
+from gpvae.report.page import write_report
 from gpvae.results.run_config import read_config
 from gpvae.utils import provenance
 from tests.cli.program import run_here, write_config

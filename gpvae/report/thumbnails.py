@@ -1,4 +1,4 @@
-"""The pictures that runs have drawn, small enough for a page."""
+"""Pictures that runs have drawn, reduced for the page."""
 
 import base64
 import io
@@ -7,15 +7,15 @@ from pathlib import Path
 
 from PIL import Image
 
-#: Pixels across, and colours: a page with the pictures of thirty experiments then has a few megabytes.
-MOST_PIXELS = 900
-COLOURS = 128
-#: No picture of a run is this large; a file that says so would fill the memory.
-MOST_TO_READ = 50_000_000
+#: Width in pixels, and colours: a page with the pictures of thirty experiments then has a few megabytes.
+MAX_WIDTH = 900
+NUM_COLOURS = 128
+#: No run draws larger pictures; a file that claims to be larger might fill the memory.
+MAX_PIXELS = 50_000_000
 
 
-def last_pictures(folder: Path, num_tasks: int) -> list[Path]:
-    """What a run drew after its last task, forgetting matrices apart.
+def final_pictures(folder: Path, num_tasks: int) -> list[Path]:
+    """The pictures that a run drew after its last task, except forgetting matrices.
 
     Args:
         folder: The folder of the run.
@@ -27,7 +27,7 @@ def last_pictures(folder: Path, num_tasks: int) -> list[Path]:
 
 
 def data_uri(path: Path) -> tuple[str, int, int]:
-    """The picture as an address that holds it, its width and its height.
+    """The picture as a data URI, its width and its height.
 
     Args:
         path: A PNG file.
@@ -39,13 +39,13 @@ def data_uri(path: Path) -> tuple[str, int, int]:
         with path.open("rb") as content, warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             found = Image.open(content, formats=["PNG"])
-            if found.width * found.height > MOST_TO_READ:
+            if found.width * found.height > MAX_PIXELS:
                 raise ValueError(f"it has {found.width} by {found.height} pixels")
             picture = found.convert("RGB")
-        picture.thumbnail((MOST_PIXELS, 4 * MOST_PIXELS), Image.Resampling.LANCZOS)
+        picture.thumbnail((MAX_WIDTH, 4 * MAX_WIDTH), Image.Resampling.LANCZOS)
         file = io.BytesIO()
-        picture.quantize(COLOURS, dither=Image.Dither.NONE).save(file, format="PNG", optimize=True)
+        picture.quantize(NUM_COLOURS, dither=Image.Dither.NONE).save(file, format="PNG", optimize=True)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:  # SyntaxError: a broken chunk
         raise ValueError(f"{path.name} cannot be read as a picture") from error
-    address = "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
-    return address, picture.width, picture.height
+    uri = "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+    return uri, picture.width, picture.height

@@ -1,4 +1,4 @@
-"""Pictures are small, and a broken one is no reason to fail."""
+"""Pictures are reduced, and a damaged one does not fail the report."""
 
 import base64
 import io
@@ -7,25 +7,25 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from gpvae.report.command import write_report
-from gpvae.report.pictures import MOST_PIXELS, data_uri, last_pictures
+from gpvae.report.page import write_report
+from gpvae.report.thumbnails import MAX_WIDTH, data_uri, final_pictures
 from tests.report.made import config, write_picture, write_run
 from tests.report.reading import Page
 
 
 def test_pictures_are_made_smaller_not_larger(tmp_path: Path) -> None:
-    for size, expected in (((3000, 1000), (MOST_PIXELS, MOST_PIXELS // 3)), ((200, 100), (200, 100))):
+    for size, expected in (((3000, 1000), (MAX_WIDTH, MAX_WIDTH // 3)), ((200, 100), (200, 100))):
         address, *found = data_uri(write_picture(tmp_path, size=size))
         assert tuple(found) == expected
         picture = Image.open(io.BytesIO(base64.b64decode(address.removeprefix("data:image/png;base64,"))))
         assert picture.size == expected
 
 
-def test_those_of_the_last_task_are_taken(tmp_path: Path) -> None:
+def test_pictures_of_the_last_task_are_taken(tmp_path: Path) -> None:
     for name in ("stream_01", "stream_10", "skill", "forgetting_nlpd", "reconstructions_10"):
         write_picture(tmp_path, name, size=(20, 10))
-    assert [path.stem for path in last_pictures(tmp_path, 10)] == ["reconstructions_10", "skill", "stream_10"]
-    assert last_pictures(tmp_path / "none", 10) == []
+    assert [path.stem for path in final_pictures(tmp_path, 10)] == ["reconstructions_10", "skill", "stream_10"]
+    assert final_pictures(tmp_path / "none", 10) == []
 
 
 @pytest.mark.parametrize("kept", [0, 10, 60, 300])
