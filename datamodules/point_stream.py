@@ -104,25 +104,17 @@ class PointStream(TaskStream):
         return tasks[task].x_train, tasks[task].y_train
 
     def train_loader(self, task: int, epoch: int, rank: int, world_size: int) -> TaskLoader:
-        """Batches of the training points of a task.
-
-        Args:
-            task: The task, from 0.
-            epoch: The epoch.
-            rank: Which of the processes this is, from 0.
-            world_size: How many processes share the points.
-        """
-        x, y = self.task_data(task)
-        return TaskLoader(x, y, self.batch_size, self.steps_per_epoch, self.seed, epoch, True, rank, world_size)
+        """Batches of the training points of a task, see `TaskStream`."""
+        options: dict[str, Any] = {
+            "num_batches": self.steps_per_epoch,
+            "seed": self.seed,
+            "epoch": epoch,
+            "shuffle": True,
+        }
+        return TaskLoader(*self.task_data(task), self.batch_size, rank=rank, world_size=world_size, **options)
 
     def test_loader(self, task: int, rank: int, world_size: int) -> TaskLoader:
-        """Batches of the test points of a task.
-
-        Args:
-            task: The task, from 0.
-            rank: Which of the processes this is, from 0.
-            world_size: How many processes share the points.
-        """
+        """Batches of the test points of a task, see `TaskStream`."""
         x, y = self._made()[task].x_test, self._made()[task].y_test
         return TaskLoader(x, y, EVALUATION_BATCH, rank=rank, world_size=world_size, allow_empty=True)
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, get_args
 from torch import Tensor
 
 from datamodules.point_stream import PointStream
-from datamodules.scaling import rescale, standardise
+from datamodules.scaling import minmax_scale, standardise
 from datamodules.splits import Task, first_dimension
 from gpvae.utils.checks import choice
 
@@ -41,7 +41,7 @@ class MeasuredStream(PointStream):
         Args:
             x: All inputs, as `read` gives them `[N, D]`.
         """
-        return first_dimension(rescale(x, *self.interval))
+        return first_dimension(minmax_scale(x, *self.interval))
 
     def scaled(self, tasks: list[Task], x: Tensor, y: Tensor) -> list[Task]:
         """The tasks on the scale they are learnt on.
@@ -63,9 +63,9 @@ class MeasuredStream(PointStream):
 
         return [
             Task(
-                rescale(task.x_train, low, high, like=x),
+                minmax_scale(task.x_train, low, high, like=x),
                 targets(task.y_train),
-                rescale(task.x_test, low, high, like=x),
+                minmax_scale(task.x_test, low, high, like=x),
                 targets(task.y_test),
             )
             for task in tasks

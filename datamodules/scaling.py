@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 
-def rescale(x: Tensor, low: float, high: float, like: Tensor | None = None) -> Tensor:
+def minmax_scale(x: Tensor, low: float, high: float, like: Tensor | None = None) -> Tensor:
     """Map each column linearly, its smallest value to `low` and its largest to `high`.
 
     A column that is constant in `like` has no range to go by: it is only shifted, to the middle of the interval.

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from datamodules.public_files import fetch
 from datamodules.scaled_stream import MeasuredStream
-from datamodules.scaling import rescale, standardise
+from datamodules.scaling import minmax_scale, standardise
 
 INTERVAL = (0.0, 10.0)
 AUDIO_SAMPLES = slice(8_000, 26_000)  # counted from 0
@@ -112,4 +112,4 @@ def _tensors(times: np.ndarray, values: np.ndarray) -> tuple[Tensor, Tensor]:
 
 
 def _scaled(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    return rescale(x, *INTERVAL), standardise(y)
+    return minmax_scale(x, *INTERVAL), standardise(y)

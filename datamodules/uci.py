@@ -8,7 +8,7 @@ from torch import Tensor
 
 from datamodules.public_files import fetch
 from datamodules.scaled_stream import MeasuredStream
-from datamodules.scaling import rescale, standardise
+from datamodules.scaling import minmax_scale, standardise
 from datamodules.splits import first_dimension, l2_norm
 from gpvae.utils.checks import choice
 
@@ -72,7 +72,7 @@ class Table(MeasuredStream):
         Args:
             x: All inputs, as `read` gives them `[N, D]`.
         """
-        return KEYS[self.task_order](rescale(x, *self.interval))
+        return KEYS[self.task_order](minmax_scale(x, *self.interval))
 
 
 class Skillcraft(Table):
@@ -110,4 +110,4 @@ def _columns(table: np.ndarray) -> tuple[Tensor, Tensor]:
 
 
 def _scaled(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    return rescale(x, *INTERVAL), standardise(y)
+    return minmax_scale(x, *INTERVAL), standardise(y)

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import netCDF4
 import numpy as np
@@ -19,7 +17,7 @@ class PredictionFile:
     """Mean, standard deviation and quantiles of variables, at places and times.
 
     Places that are a whole grid are written as one, over `time`, `latitude` and `longitude`; others as a list of time
-    series, over `location` and `time`. Use it in a `with` statement.
+    series, over `location` and `time`. It must be closed.
 
     Args:
         path: The file.
@@ -84,14 +82,6 @@ class PredictionFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _laid_out(self, values: Floats) -> Floats:
         """Values `[..., S, T]` in the dimensions of the file."""

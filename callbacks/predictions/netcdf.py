@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,7 @@ def write_file(path: Path, parts: Path, stream: SeriesStream, attributes: dict[s
         raise RuntimeError(
             f"{(~there).sum()} of {there.size} predictions are missing: predict without trainer.limit_predict_batches."
         )
-    with PredictionFile(path, stream.coordinates, times, QUANTILES, attributes) as file_:
+    with closing(PredictionFile(path, stream.coordinates, times, QUANTILES, attributes)) as file_:
         for number, variable in enumerate(stream.variables):
             values = np.empty((2 + len(QUANTILES), *there.shape), np.float32)
             for file, place in zip(files, places, strict=True):

@@ -9,7 +9,7 @@ from lightning.pytorch.utilities import rank_zero_info
 from datamodules.era5.cds import download, downloaded, month_requests
 from datamodules.era5.fields import Fields, open_fields
 from datamodules.era5.files.archive import sources_of
-from datamodules.era5.files.containers import find_files
+from datamodules.era5.files.containers import expand_patterns
 from datamodules.era5.series_stream import SeriesStream
 from datamodules.era5.synthetic.sample import NOTE, START, sample_files
 from datamodules.era5.variables import DEFAULT_VARIABLES
@@ -145,7 +145,7 @@ class ERA5(SeriesStream):
         return self.paths
 
     def _replaced(self) -> bool:
-        return sources_of(find_files(self._files())) != self.fields.sources
+        return sources_of(expand_patterns(self._files())) != self.fields.sources
 
     def _requests(self) -> list[dict[str, Any]]:
         assert self.start is not None

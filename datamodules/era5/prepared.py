@@ -26,14 +26,8 @@ from gpvae.utils.row_store import Files, Memory, Place, fill
 FOLDER = "era5_on_disk"
 
 
-class Part(NamedTuple):
-    """Some hours of a task.
-
-    Args:
-        times: Hours since the start of the stream `[T]`, double precision.
-        y: Values on the scale of the model `[S, T, V]`; 0 where not observed.
-        mask: Which values are observed `[S, T, V]`.
-    """
+class TaskValues(NamedTuple):
+    """The values of all S series at some hours of a task; times `[T]`, y and mask `[S, T, V]` as in `SeriesBatch`."""
 
     times: Tensor
     y: Tensor
@@ -52,8 +46,8 @@ class Prepared:
     """
 
     scaling: Scaling
-    train: list[Part]
-    test: list[Part]
+    train: list[TaskValues]
+    test: list[TaskValues]
     observed: float
 
 
@@ -75,7 +69,7 @@ def prepare(
     """
     between, place, scaling = between or fields.between, place or Memory(), None
     series, seen = torch.arange(len(fields.latitude)), torch.zeros(2, len(fields.variables), dtype=torch.int64)
-    parts: dict[str, list[Part]] = {"train": [], "test": []}
+    parts: dict[str, list[TaskValues]] = {"train": [], "test": []}
     for number, task in enumerate(tasks):
         begin = task.first
         values = torch.from_numpy(between(begin, task.last + 1))
@@ -89,7 +83,7 @@ def prepare(
             y, observed = fill(
                 place, _names(name, number), series, SERIES_AT_ONCE, _scaled(scaling, values[:, hours], mask[:, hours])
             )
-            parts[name].append(Part(torch.from_numpy(fields.hours[places]), y, observed))
+            parts[name].append(TaskValues(torch.from_numpy(fields.hours[places]), y, observed))
     check_observed(fields.variables, (seen[0] > 0).tolist())
     assert scaling is not None
     return Prepared(scaling, parts["train"], parts["test"], float(seen[0].sum() / seen[1].sum()))
@@ -141,7 +135,7 @@ def _names(part: str, task: int) -> list[str]:
 def _opened(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> Prepared:
     kept = torch.load(folder / "scaling.pt", weights_only=True)
     files = Files(folder)
-    parts: dict[str, list[Part]] = {"train": [], "test": []}
+    parts: dict[str, list[TaskValues]] = {"train": [], "test": []}
     for number, task in enumerate(tasks):
         for name, places in task._asdict().items():
             shape, kinds = (len(fields.latitude), len(places), len(fields.variables)), (torch.float32, torch.bool)
@@ -151,6 +145,6 @@ def _opened(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> Prepare
                 )
             except FileNotFoundError as error:
                 raise FileNotFoundError(f"{error}: remove {folder}, and it is made again") from error
-            parts[name].append(Part(torch.from_numpy(fields.hours[places]), y, mask))
+            parts[name].append(TaskValues(torch.from_numpy(fields.hours[places]), y, mask))
     scaling = Scaling(fields.variables, kept["mean"], kept["deviation"])
     return Prepared(scaling, parts["train"], parts["test"], kept["observed"])

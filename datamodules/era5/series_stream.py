@@ -13,7 +13,7 @@ from torch import Tensor
 
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
-from datamodules.era5.prepared import Part, Prepared, prepare, prepare_on_disk
+from datamodules.era5.prepared import Prepared, TaskValues, prepare, prepare_on_disk
 from datamodules.era5.split import merged, split_hours
 from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_least
@@ -180,7 +180,7 @@ class SeriesStream(TaskStream):
         """
         return self._prepared().scaling.to_physical(values, series)
 
-    def task_data(self, task: int) -> Part:
+    def task_data(self, task: int) -> TaskValues:
         """All series at the training hours of a task: times `[T]`, y `[S, T, V]` and mask `[S, T, V]`.
 
         Args:
@@ -189,24 +189,12 @@ class SeriesStream(TaskStream):
         return self._task(task, self._prepared().train)
 
     def train_loader(self, task: int, epoch: int, rank: int, world_size: int) -> SeriesLoader:
-        """Batches of series at the training hours of a task.
-
-        Args:
-            task: The task, from 0.
-            epoch: The epoch.
-            rank: Which of the processes this is, from 0.
-            world_size: How many processes share the series.
-        """
-        return SeriesLoader(*self.task_data(task), self.batch_size, self.seed, epoch, True, rank, world_size)
+        """Batches of series at the training hours of a task, see `TaskStream`."""
+        options: dict[str, Any] = {"seed": self.seed, "epoch": epoch, "rank": rank}
+        return SeriesLoader(*self.task_data(task), self.batch_size, shuffle=True, world_size=world_size, **options)
 
     def test_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
-        """Batches of series at the held-out hours of a task.
-
-        Args:
-            task: The task, from 0.
-            rank: Which of the processes this is, from 0.
-            world_size: How many processes share the series.
-        """
+        """Batches of series at the held-out hours of a task, see `TaskStream`."""
         self._check_shared(world_size)
         held_out = self._task(task, self._prepared().test)
         return SeriesLoader(*held_out, EVALUATION_BATCH, rank=rank, world_size=world_size)
@@ -231,9 +219,9 @@ class SeriesStream(TaskStream):
         seconds = round(3600 * self.predict_every)  # whole ones, so that a third of an hour is twenty minutes
         return torch.arange(int(last // seconds) + 1, dtype=torch.float64) * seconds / 3600
 
-    def _unknown_at(self, times: Tensor) -> Part:
+    def _unknown_at(self, times: Tensor) -> TaskValues:
         shape = self.num_series, len(times), self.num_variables
-        return Part(times, torch.zeros(1).expand(shape), torch.zeros(1, dtype=torch.bool).expand(shape))
+        return TaskValues(times, torch.zeros(1).expand(shape), torch.zeros(1, dtype=torch.bool).expand(shape))
 
     def _check_shared(self, world_size: int) -> None:
         if self.num_series < world_size:
@@ -254,7 +242,7 @@ class SeriesStream(TaskStream):
             raise RuntimeError("The data are not read yet: call setup() first, or let the trainer do it.")
         return self._made
 
-    def _task(self, task: int, parts: list[Part]) -> Part:
+    def _task(self, task: int, parts: list[TaskValues]) -> TaskValues:
         if not 0 <= task < len(parts):
             raise ValueError(f"There is no task {task}: tasks are numbered from 0 to {len(parts) - 1}.")
         return parts[task]

@@ -10,7 +10,7 @@ from datamodules.era5.cds.errors import JobLost
 from datamodules.era5.cds.monthly_requests import Request, hours_of, most_bytes
 from datamodules.era5.files.archive import MOST_VALUES
 from datamodules.era5.files.containers import unpack
-from datamodules.era5.files.layouts import Part, parts_of
+from datamodules.era5.files.layouts import FilePart, file_parts
 from datamodules.era5.files.reading import all_times, load, open_lazily, span
 from datamodules.era5.variables import LONG_NAMES
 
@@ -32,7 +32,7 @@ def check_file(path: Path, request: Request) -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
         try:
             files = unpack(path, folder, most_bytes(request))
-            parts = [part for name, file in files for part in parts_of(open_lazily(file, name, stack), name)]
+            parts = [part for name, file in files for part in file_parts(open_lazily(file, name, stack), name)]
             for part in parts:
                 _read_through(part)
         except OSError:  # no room to unpack it
@@ -45,7 +45,7 @@ def check_file(path: Path, request: Request) -> int:
         return len(np.unique(np.concatenate(early)))
 
 
-def _read_through(part: Part) -> None:
+def _read_through(part: FilePart) -> None:
     for field in part.data.data_vars.values():
         if "time" not in field.dims:
             load(part, field)
@@ -55,7 +55,7 @@ def _read_through(part: Part) -> None:
             load(part, field.isel(time=slice(first, first + at_once)))
 
 
-def _check_complete(parts: list[Part], request: Request) -> None:
+def _check_complete(parts: list[FilePart], request: Request) -> None:
     there = {str(name) for part in parts for name in part.data.data_vars}
     known = {name: LONG_NAMES[name] for name in request["variable"] if name in LONG_NAMES}
     missing = [name for name, short_name in known.items() if short_name not in there]

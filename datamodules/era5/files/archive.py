@@ -12,8 +12,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from datamodules.era5.files.containers import find_files, unpack
-from datamodules.era5.files.layouts import Part, parts_of
+from datamodules.era5.files.containers import expand_patterns, unpack
+from datamodules.era5.files.layouts import FilePart, file_parts
 from datamodules.era5.files.reading import all_times, check_overlap, load, merged_attributes, open_lazily, span
 from datamodules.era5.variables import KNOWN, Variable, check_observed, choose, describe, is_static
 
@@ -54,10 +54,10 @@ class Archive:
     def __init__(self, paths: str | Iterable[str]) -> None:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
-            found = find_files(paths)
+            found = expand_patterns(paths)
             self.sources = sources_of(found)
             files = [file for path in found for file in unpack(path, folder)]
-            self.parts = [part for name, path in files for part in parts_of(open_lazily(path, name, stack), name)]
+            self.parts = [part for name, path in files for part in file_parts(open_lazily(path, name, stack), name)]
             self._stack = stack.pop_all()
         self.grid = self.parts[0].grid
         for part in self.parts[1:]:
@@ -207,7 +207,7 @@ class Archive:
             raise ValueError(f"No variable in {self.parts[0].name} changes with time: is it the right file?")
         return changing if variables is None else choose(variables, self.names, changing)
 
-    def _parts_with(self, names: list[str]) -> list[Part]:
+    def _parts_with(self, names: list[str]) -> list[FilePart]:
         return [part for part in self.parts if any(name in part.data for name in names)]
 
     def _places(self, cells: NDArray[np.int64] | None) -> dict[str, tuple[tuple[str, ...], NDArray[np.float64]]]:

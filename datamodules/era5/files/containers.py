@@ -38,7 +38,7 @@ OTHERS = {
 }
 
 
-def find_files(patterns: str | Iterable[str]) -> list[Path]:
+def expand_patterns(patterns: str | Iterable[str]) -> list[Path]:
     """The files that names and patterns stand for, each once, in order of name.
 
     Args:

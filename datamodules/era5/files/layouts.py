@@ -14,7 +14,7 @@ RENAMED = {"valid_time": "time", "lat": "latitude", "lon": "longitude"}
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """A file, or one version of the data within a file.
 
     Args:
@@ -37,7 +37,7 @@ class Part:
         return self.data["time"].values
 
 
-def parts_of(data: xr.Dataset, name: str) -> list[Part]:
+def file_parts(data: xr.Dataset, name: str) -> list[FilePart]:
     """Bring a file of the old or the new Climate Data Store into the common layout.
 
     Old files have `time`, and where final and preliminary data mix, a dimension `expver` that makes two parts here.
@@ -88,7 +88,7 @@ def _without_members(data: xr.Dataset, name: str) -> xr.Dataset:
     return data.squeeze("number") if "number" in data.dims else data
 
 
-def _part(data: xr.Dataset, grid: Grid, name: str) -> Part:
+def _part(data: xr.Dataset, grid: Grid, name: str) -> FilePart:
     versions, attributes = np.full(data.sizes["time"], 1), {}
     if "number" in data.variables:
         attributes["number"] = str(_whole_numbers(data["number"], name)[0])
@@ -111,7 +111,7 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> Part:
         if is_static(str(variable)) and "time" in field.dims:
             field = field.isel(time=0, drop=True)
         fields[str(variable)] = field.transpose("time", *grid.dims, missing_dims="ignore")
-    return Part(name, xr.Dataset(fields, {"time": data["time"]}), grid, versions == PRELIMINARY, attributes)
+    return FilePart(name, xr.Dataset(fields, {"time": data["time"]}), grid, versions == PRELIMINARY, attributes)
 
 
 def _whole_numbers(field: xr.DataArray, name: str) -> list[int]:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from datamodules.era5.files.layouts import Part
+from datamodules.era5.files.layouts import FilePart
 
 MOST = 1e30  # in any units: what is beyond was never written, or is damaged
 
@@ -34,7 +34,7 @@ def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
     return data
 
 
-def load(part: Part, field: xr.DataArray) -> NDArray[np.float32]:
+def load(part: FilePart, field: xr.DataArray) -> NDArray[np.float32]:
     """Read values, in single precision.
 
     Args:
@@ -57,7 +57,7 @@ def load(part: Part, field: xr.DataArray) -> NDArray[np.float32]:
     return values
 
 
-def all_times(parts: list[Part]) -> NDArray[np.datetime64]:
+def all_times(parts: list[FilePart]) -> NDArray[np.datetime64]:
     """Every time that one of the parts has, in order `[T]`.
 
     Args:
@@ -66,7 +66,7 @@ def all_times(parts: list[Part]) -> NDArray[np.datetime64]:
     return np.unique(np.concatenate([part.times for part in parts]))
 
 
-def check_overlap(parts: list[Part], names: list[str]) -> None:
+def check_overlap(parts: list[FilePart], names: list[str]) -> None:
     """Raise unless at some time all variables have values.
 
     Args:
@@ -79,7 +79,7 @@ def check_overlap(parts: list[Part], names: list[str]) -> None:
         raise ValueError(f"The variables have no time in common:\n{listed}\nGive files of the same period.")
 
 
-def merged_attributes(parts: list[Part]) -> dict[str, str]:
+def merged_attributes(parts: list[FilePart]) -> dict[str, str]:
     """What the files say of themselves, each thing once.
 
     Args:

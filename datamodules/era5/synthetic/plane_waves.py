@@ -23,7 +23,7 @@ def uniform(key: int, size: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Waves:
+class PlaneWaves:
     """A field of mean 0 and variance 1, as a sum of K plane waves cos(kx·x + ky·y - ω·t + φ).
 
     Args:

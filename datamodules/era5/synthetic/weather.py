@@ -3,7 +3,7 @@
 import numpy as np
 
 from datamodules.era5.synthetic.britain import LATITUDES, LONGITUDES, land_and_height
-from datamodules.era5.synthetic.plane_waves import Array, Waves, noise, smooth
+from datamodules.era5.synthetic.plane_waves import Array, PlaneWaves, noise, smooth
 from datamodules.era5.synthetic.sun import mean_cos_zenith
 
 GRAVITY, GAS_CONSTANT, AIR_DENSITY, STEFAN_BOLTZMANN = 9.81, 287.0, 1.25, 5.67e-8
@@ -12,16 +12,16 @@ SOLAR_CONSTANT = 1361.0
 # Most of the variance of real pressure, and half that of temperature and wind, takes a week or longer (ERA5 at London,
 # winter of 2020): so the slow waves outweigh the moving ones.
 MOVING, SLOW = 0.63, 1.19
-PRESSURE_MOVING = Waves(1, 24, (2000, 6000))
-PRESSURE_SLOW = Waves(2, 16, (3000, 8000), (4, 16))
-AIR_MASS = Waves(3, 24, (2000, 7000), (5, 25))
-HUMIDITY = Waves(4, 24, (700, 3000), (5, 40))
-FRONTS = Waves(5, 32, (350, 1300))
-SHOWERS = Waves(6, 60, (100, 350))
-LOW_CLOUDS = Waves(7, 40, (200, 900))
-GUSTS_EAST = Waves(8, 40, (150, 600))
-GUSTS_NORTH = Waves(9, 40, (150, 600))
-COLD_ALOFT = Waves(10, 20, (600, 2500))
+PRESSURE_MOVING = PlaneWaves(1, 24, (2000, 6000))
+PRESSURE_SLOW = PlaneWaves(2, 16, (3000, 8000), (4, 16))
+AIR_MASS = PlaneWaves(3, 24, (2000, 7000), (5, 25))
+HUMIDITY = PlaneWaves(4, 24, (700, 3000), (5, 40))
+FRONTS = PlaneWaves(5, 32, (350, 1300))
+SHOWERS = PlaneWaves(6, 60, (100, 350))
+LOW_CLOUDS = PlaneWaves(7, 40, (200, 900))
+GUSTS_EAST = PlaneWaves(8, 40, (150, 600))
+GUSTS_NORTH = PlaneWaves(9, 40, (150, 600))
+COLD_ALOFT = PlaneWaves(10, 20, (600, 2500))
 
 
 def make_weather(start: np.datetime64, num_hours: int) -> dict[str, Array]:

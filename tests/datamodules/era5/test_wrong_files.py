@@ -87,7 +87,7 @@ def test_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_names_with_brackets_are_names_first(tmp_path: Path) -> None:
     write_new(weather(), tmp_path / "era5[1].nc")
-    assert containers.find_files([str(tmp_path / "era5[1].nc")] * 2) == [tmp_path / "era5[1].nc"]
+    assert containers.expand_patterns([str(tmp_path / "era5[1].nc")] * 2) == [tmp_path / "era5[1].nc"]
 
 
 def test_no_time(tmp_path: Path) -> None:
