@@ -1,7 +1,6 @@
 """Public data files: their addresses and SHA-256, and a local copy of each on demand."""
 
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ import pooch
 import requests
 
 from datamodules.covid_deaths import deaths_in_santa_catarina
+from datamodules.data_folder import data_dir
 from gpvae.utils.atomic import replacing
 from gpvae.utils.checks import nearest
 
@@ -66,12 +66,6 @@ FILES = {
         derive=deaths_in_santa_catarina,
     ),
 }
-
-
-def data_dir() -> Path:
-    """The folder that holds the files: `GPVAE_DATA_DIR` if set, else the user's cache folder."""
-    chosen = os.environ.get("GPVAE_DATA_DIR")
-    return Path(chosen).expanduser() if chosen else Path(pooch.os_cache("gpvae"))
 
 
 def fetch(name: str) -> Path:

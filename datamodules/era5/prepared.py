@@ -13,14 +13,13 @@ from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 from torch import Tensor
 
+from datamodules.data_folder import writable_folder
 from datamodules.era5.fields import Fields, Values
-from datamodules.era5.files.cache import writable_folder
 from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
 from datamodules.era5.split import TaskHours
-from datamodules.era5.unfinished import becoming, remove_abandoned
 from datamodules.era5.variables import check_observed
-from gpvae.utils.atomic import replacing
-from gpvae.utils.locks import alone
+from gpvae.utils.atomic import creating_folder, remove_abandoned
+from gpvae.utils.locks import excludes_others, exclusive
 from gpvae.utils.row_store import Files, Memory, Place, fill
 
 FOLDER = "era5_on_disk"
@@ -112,18 +111,15 @@ def prepare_on_disk(
     parent = writable_folder(FOLDER)
     folder = parent / digest.hexdigest()[:32]
     lock = parent / f"{folder.name}.lock"
-    with alone(lock, f"the data of this stream are being written to {folder}"):
-        remove_abandoned(folder, lock)
+    with exclusive(lock, f"the data of this stream are being written to {folder}"):
+        remove_abandoned(folder, exclusive=excludes_others(lock))
         if not folder.exists():
             size = 5 * len(fields.latitude) * len(fields.hours) * len(fields.variables) / 1e9
             rank_zero_info(f"Writing the values of all tasks to {folder}, {size:.3g} GB; later runs find them there.")
-            with becoming(folder) as unfinished:
-                place = Files(unfinished)
-                made = prepare(fields, tasks, first, place=place)
-                place.flush()  # else a loss of power could leave files of the right size, full of zeros
+            with creating_folder(folder) as temporary:
+                made = prepare(fields, tasks, first, place=Files(temporary))
                 kept = {"mean": made.scaling.mean, "deviation": made.scaling.deviation, "observed": made.observed}
-                with replacing(unfinished / "scaling.pt") as path:
-                    torch.save(kept, path)
+                torch.save(kept, temporary / "scaling.pt")
     return _opened(folder, fields, tasks)
 
 

@@ -1,6 +1,5 @@
 """From requests to files, whatever happens on the way: what is here is kept, and what was asked for is not lost."""
 
-import os
 import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
@@ -9,6 +8,7 @@ from pathlib import Path
 from ecmwf.datastores import Remote
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
+from datamodules.data_folder import data_dir
 from datamodules.era5.cds import retry
 from datamodules.era5.cds.account import find_account
 from datamodules.era5.cds.client import Store
@@ -19,8 +19,7 @@ from datamodules.era5.cds.locks import Turns, somebody_downloads
 from datamodules.era5.cds.monthly_requests import Request, halves, title
 from datamodules.era5.cds.retry import Deadline
 from datamodules.era5.cds.verify import check_file
-from datamodules.public_files import data_dir
-from gpvae.utils.atomic import publish
+from gpvae.utils.atomic import replacing
 
 IN_FLIGHT = 3  # months that wait in the queue together
 ABANDONED = 3600.0  # seconds after which an unfinished file is nobody's any more
@@ -164,17 +163,14 @@ class _Downloads:
         self.store.wait(job, name)
         target = record.target
         _remove_abandoned(target)
-        part = target.with_name(f"{target.name}.{os.getpid()}.part")  # so that nobody ever reads half of it
         try:
-            self.store.fetch(job, part)
-            record.preliminary_hours = check_file(part, record.request)
-            publish(part, target)
+            with replacing(target) as temporary:
+                self.store.fetch(job, temporary)
+                record.preliminary_hours = check_file(temporary, record.request)
         except OSError as error:
             if isinstance(error, DownloadFailed) or error.errno is None:
                 raise
             raise not_written(error) from None
-        finally:
-            part.unlink(missing_ok=True)
         record.forget_job()
         rank_zero_info(f"{name}: downloaded to {target}.")
         if record.preliminary_hours:
@@ -203,8 +199,8 @@ class _Downloads:
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove what runs that were killed have left unfinished."""
-    for part in target.parent.glob(f"{target.name}.*.part*"):
+    """Remove what killed runs have left of unfinished downloads."""
+    for temporary in target.parent.glob(f".{target.name}.*"):
         with suppress(OSError):
-            if time.time() - part.stat().st_mtime > ABANDONED:
-                part.unlink()
+            if time.time() - temporary.stat().st_mtime > ABANDONED:
+                temporary.unlink()

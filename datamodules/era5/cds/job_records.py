@@ -4,8 +4,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from datamodules.data_folder import find_cached, writable_folder
 from datamodules.era5.cds.monthly_requests import Request, file_name
-from datamodules.era5.files.cache import kept, writable_folder
 from gpvae.utils.atomic import replacing
 
 FOLDER = "era5_cds"
@@ -36,7 +36,7 @@ class Record:
         Args:
             request: The request.
         """
-        path = kept(f"{FOLDER}/{_record_name(request)}")
+        path = find_cached(f"{FOLDER}/{_record_name(request)}")
         try:
             return cls(**{**json.loads(path.read_text()), "request": request}) if path is not None else cls(request)
         except (OSError, ValueError, TypeError):  # damaged: then nothing is known
@@ -45,7 +45,7 @@ class Record:
     @property
     def file(self) -> Path | None:
         """Its file, if that is here."""
-        return kept(f"{FOLDER}/{file_name(self.request)}")
+        return find_cached(f"{FOLDER}/{file_name(self.request)}")
 
     @property
     def target(self) -> Path:

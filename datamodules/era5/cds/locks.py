@@ -7,12 +7,12 @@ from pathlib import Path
 
 from lightning.pytorch.utilities import rank_zero_info
 
+from datamodules.data_folder import find_cached, writable_folder
 from datamodules.era5.cds import retry
 from datamodules.era5.cds.job_records import FOLDER
 from datamodules.era5.cds.monthly_requests import Request, file_name, title
 from datamodules.era5.cds.retry import Deadline
-from datamodules.era5.files.cache import kept, writable_folder
-from gpvae.utils.locks import hold, let_go
+from gpvae.utils.locks import acquire, release
 
 
 class Turns:
@@ -35,7 +35,7 @@ class Turns:
         name = file_name(request)
         if name not in self._ours:
             path = writable_folder(FOLDER) / _lock_name(request)
-            held = hold(path)
+            held = acquire(path)
             if held is None:
                 return False
             self._ours[name] = path, held
@@ -65,7 +65,7 @@ class Turns:
             self._give_up(name)
 
     def _give_up(self, name: str) -> None:
-        let_go(*self._ours.pop(name))
+        release(*self._ours.pop(name))
 
 
 def somebody_downloads(requests: Sequence[Request]) -> bool:
@@ -76,7 +76,7 @@ def somebody_downloads(requests: Sequence[Request]) -> bool:
     Args:
         requests: The requests.
     """
-    return any(kept(f"{FOLDER}/{_lock_name(request)}") is not None for request in requests)
+    return any(find_cached(f"{FOLDER}/{_lock_name(request)}") is not None for request in requests)
 
 
 def _lock_name(request: Request) -> str:

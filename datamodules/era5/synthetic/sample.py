@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from datamodules.era5.files.cache import kept, writable_folder
+from datamodules.data_folder import find_cached, writable_folder
 from datamodules.era5.synthetic.britain import LATITUDES, LONGITUDES
 from datamodules.era5.synthetic.weather import make_weather
 from datamodules.era5.variables import KNOWN, StepType
@@ -25,7 +25,7 @@ def sample_files(num_hours: int) -> list[str]:
         num_hours: How many hours from the beginning of 2020.
     """
     folder, names = f"era5_sample/v{VERSION}_{num_hours}h", [_file_name(step_type) for step_type in STEP_TYPES]
-    files = [kept(f"{folder}/{name}") for name in names]
+    files = [find_cached(f"{folder}/{name}") for name in names]
     if None in files:
         target = writable_folder(folder)
         with tempfile.TemporaryDirectory(prefix="making-", dir=target) as part:  # so that nobody ever reads half of it

@@ -146,11 +146,11 @@ def test_where_others_are_not_kept_out_the_first_to_finish_is_taken(
 
     def overtaken(*arguments: object, **options: object) -> object:
         monkeypatch.setattr(prepared, "prepare", prepare)
-        monkeypatch.setattr(prepared, "alone", lambda *_: nullcontext())
+        monkeypatch.setattr(prepared, "exclusive", lambda *_: nullcontext())
         stream()
         return prepare(*arguments, **options)
 
     monkeypatch.setattr(prepared, "prepare", overtaken)
-    monkeypatch.setattr("datamodules.era5.unfinished.hold", lambda path: os.open(path, os.O_RDWR | os.O_CREAT))
+    monkeypatch.setattr("gpvae.utils.locks.acquire", lambda path: os.open(path, os.O_RDWR | os.O_CREAT))
     assert stream().num_series == 6
     assert unfinished(tmp_path) == set()

@@ -147,8 +147,8 @@ def test_a_run_killed_before_the_store_answered_finds_its_job(store: Store, weat
 def test_unfinished_files_of_killed_runs_are_removed_when_old(store: Store, tmp_path: Path) -> None:
     folder = tmp_path / "data" / "era5_cds"
     folder.mkdir(parents=True)
-    names = ("1.part", "1.part.download", "2.part")
-    *old, new = (folder / f"{monthly_requests.file_name(REQUESTS[0])}.{name}" for name in names)
+    names = ("1", "1.download", "2")
+    *old, new = (folder / f".{monthly_requests.file_name(REQUESTS[0])}.{name}" for name in names)
     for part in (*old, new):
         part.write_bytes(b"CDF")
     for part in old:
@@ -162,8 +162,8 @@ def test_unfinished_files_of_a_process_with_the_same_number_are_not_gone_on_with
 ) -> None:
     folder = tmp_path / "data" / "era5_cds"
     folder.mkdir(parents=True)
-    for ending in ("part", "part.download"):
-        (folder / f"{monthly_requests.file_name(REQUESTS[0])}.{os.getpid()}.{ending}").write_bytes(b"CDF")
+    for ending in ("", ".download"):
+        (folder / f".{monthly_requests.file_name(REQUESTS[0])}.{os.getpid()}{ending}").write_bytes(b"CDF")
     stream().prepare_data()
     assert len(store.posts) == 2
     assert left_over(tmp_path / "data") == []
