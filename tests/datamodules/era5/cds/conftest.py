@@ -32,8 +32,8 @@ def store(weather: Weather, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """All waits are short, but for an answer: a busy machine may take a while."""
-    few = {"TRIES": 2, "SUBMISSIONS": 2}
-    for name, value in {**few, "PAUSE": 0.01, "POLL": 0.01, "LONGEST_POLL": 0.05}.items():
+    few = {"MAX_TRIES": 2, "MAX_SUBMISSIONS": 2}
+    for name, value in {**few, "FIRST_PAUSE": 0.01, "POLL_INTERVAL": 0.01, "MAX_POLL_INTERVAL": 0.05}.items():
         monkeypatch.setattr(retry, name, value)
 
 

@@ -89,7 +89,7 @@ def test_pieces_of_what_is_too_large_are_known_later(store: Store, weather: Weat
 
 
 def test_broken_transfers_go_on_where_they_broke_off(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datamodules.era5.cds.client.CHUNK", 1024)
+    monkeypatch.setattr("datamodules.era5.cds.client.CHUNK_SIZE", 1024)
     store.faults = [Fault("file", faults.cut, 1)]
     stream().prepare_data()
     ranges = [headers.get("Range", "") for place, _, headers in store.calls if place == "file"]
@@ -137,7 +137,7 @@ def test_only_the_first_process_downloads(store: Store, weather: Weather, monkey
 
 def test_a_run_killed_before_the_store_answered_finds_its_job(store: Store, weather: Weather) -> None:
     for request in REQUESTS:  # as it is just before the request is sent
-        job_records.Record(request, asked=True).save()
+        job_records.JobRecord(request, asked=True).save()
     store.submit(REQUESTS[0])
     stream().prepare_data()
     assert store.posts == REQUESTS

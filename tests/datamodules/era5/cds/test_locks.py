@@ -13,7 +13,7 @@ import pytest
 
 from datamodules.era5 import cds
 from datamodules.era5.cds.errors import DownloadFailed
-from datamodules.era5.cds.locks import Turns
+from datamodules.era5.cds.locks import RequestLocks
 from datamodules.era5.cds.retry import Deadline
 from tests.cli.program import environment
 from tests.datamodules.era5.cds.answers import Weather
@@ -49,7 +49,7 @@ def test_two_processes(store: Store, weather: Weather, tmp_path: Path) -> None:
     rest = theirs.communicate(timeout=600)[1]
     assert said.strip() == WAITS
     assert theirs.returncode == 0, rest
-    assert "going on with job" not in rest
+    assert "resuming job" not in rest
     assert store.posts == REQUESTS
     assert left_over(tmp_path / "data") == []
     check_data(weather)
@@ -81,8 +81,8 @@ def test_many_that_get_final_data_at_once(store: Store, weather: Weather) -> Non
 def test_nobody_waits_beyond_the_deadline(
     store: Store, weather: Weather, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    other, began = Turns(Deadline(1.0)), time.monotonic()
-    assert other.take(REQUESTS[0])
+    other, began = RequestLocks(Deadline(1.0)), time.monotonic()
+    assert other.acquire(REQUESTS[0])
     with caplog.at_level(logging.INFO), pytest.raises(DownloadFailed, match=TOO_LATE):
         stream(download_hours=HALF_A_SECOND).prepare_data()
     assert time.monotonic() - began < 20
@@ -95,8 +95,8 @@ def test_nobody_waits_beyond_the_deadline(
 
 
 def test_only_what_another_run_downloads_is_waited_for(store: Store, weather: Weather) -> None:
-    other = Turns(Deadline(1.0))
-    assert other.take(REQUESTS[1])
+    other = RequestLocks(Deadline(1.0))
+    assert other.acquire(REQUESTS[1])
     cds.download(REQUESTS[:1], 1.0)
     with pytest.raises(DownloadFailed, match=TOO_LATE):
         cds.download(REQUESTS, HALF_A_SECOND)
@@ -104,22 +104,22 @@ def test_only_what_another_run_downloads_is_waited_for(store: Store, weather: We
     other.close()
     cds.download(REQUESTS, 1.0)
     assert store.posts == REQUESTS
-    assert other.take(REQUESTS[0])
-    cds.download(REQUESTS, HALF_A_SECOND)  # all is here, so that it is nobody's turn
+    assert other.acquire(REQUESTS[0])
+    cds.download(REQUESTS, HALF_A_SECOND)  # all files are here, so no lock is needed
     other.close()
     check_data(weather)
 
 
-def test_turns(store: Store, tmp_path: Path) -> None:
-    one, two = Turns(Deadline(1.0)), Turns(Deadline(1.0))
+def test_one_run_at_a_time_has_the_lock_of_a_request(store: Store, tmp_path: Path) -> None:
+    one, two = RequestLocks(Deadline(1.0)), RequestLocks(Deadline(1.0))
     for _ in range(3):
-        assert one.take(REQUESTS[0])
-        assert one.take(REQUESTS[0])
-        assert not two.take(REQUESTS[0])
-        assert two.take(REQUESTS[1])
+        assert one.acquire(REQUESTS[0])
+        assert one.acquire(REQUESTS[0])
+        assert not two.acquire(REQUESTS[0])
+        assert two.acquire(REQUESTS[1])
         one.close()
-        with two.wait_for(REQUESTS[0]):
-            assert not one.take(REQUESTS[0])
+        with two.exclusive(REQUESTS[0]):
+            assert not one.acquire(REQUESTS[0])
         two.close()
         assert left_over(tmp_path / "data") == []
 

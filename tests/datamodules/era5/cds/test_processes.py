@@ -93,13 +93,14 @@ def test_files_that_stay_are_read_once(store: Store, tmp_path: Path, monkeypatch
 
 
 GIVEN_UP = (
-    "Process 0 did not complete the download: 2 of 2 files of ERA5 are not in .*data, and nobody has been downloading "
-    "them for 0.01 minutes. See what process 0 says; .* GPVAE_DATA_DIR to a folder that all machines see"
+    "Process 0 did not complete the download: 2 of 2 files of ERA5 are not in .*data, and no process has been "
+    "downloading them for 0.01 minutes. See the messages of process 0; .* GPVAE_DATA_DIR to a folder that all machines "
+    "share"
 )
 
 
 def test_nobody_waits_for_a_first_process_that_has_failed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "APART", 0.6)
+    monkeypatch.setattr(retry, "MAX_IDLE", 0.6)
     store.faults = [Fault("post", faults.refuse(403, "required licences not accepted"))]
     with pytest.raises(DownloadFailed, match="licence"):
         stream().prepare_data()
@@ -112,7 +113,7 @@ def test_nobody_waits_for_a_first_process_that_has_failed(store: Store, monkeypa
 
 
 def test_others_wait_while_the_first_process_waits(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "APART", 0.3)
+    monkeypatch.setattr(retry, "MAX_IDLE", 0.3)
     as_process(1, monkeypatch)
     store.behaviour.states = [["running"]] * 2  # until it has taken longer than processes may start apart
     first = threading.Thread(target=cds.download.__wrapped__, args=(REQUESTS, 1.0))
@@ -139,7 +140,7 @@ def test_two_processes_end_with_the_first(store: Store, tmp_path: Path) -> None:
     two = run(tmp_path, "fit", "-c", "small.yaml", *TWO, program=[script("torchrun"), *TORCHRUN, script()])
     assert two.returncode != 0
     assert two.stderr.count("error: The licence of ERA5 is not accepted yet") == 1
-    assert time.monotonic() - began < retry.APART / 2
+    assert time.monotonic() - began < retry.MAX_IDLE / 2
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ def test_killed_and_started_again(store: Store, weather: Weather, tmp_path: Path
     store.repair()
     second = run(tmp_path, *COMMAND)
     assert second.returncode == 0, second.stderr
-    assert "going on with job job-1" in second.stderr
+    assert "resuming job job-1" in second.stderr
     assert len(store.posts) == 2
     check_data(weather)
     folder = tmp_path / "runs" / "small" / "seed_3"

@@ -14,7 +14,7 @@ import xarray as xr
 
 from datamodules.era5.cds.account import Account, find_account
 from datamodules.era5.cds.errors import DownloadFailed
-from datamodules.era5.cds.explain import LONGEST, plainly
+from datamodules.era5.cds.explain import MAX_LENGTH, translate_errors
 from datamodules.era5.cds.retry import Deadline
 from datamodules.era5.cds.session import BoundedSession
 from tests.datamodules.era5.cds import faults
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("hurried")
     [
         (
             {"CDSAPI_KEY": ""},
-            "There is no key for the Climate Data Store: neither .*CDSAPI_KEY.* nor has .*none a line",
+            "There is no key for the Climate Data Store: CDSAPI_URL and CDSAPI_KEY are not set, and .*none lacks a line",
         ),
         ({"CDSAPI_KEY": f"12345:{KEY}"}, "of the old kind, with a colon"),
         ({"CDSAPI_URL": "https://cds.climate.copernicus.eu/api/v2"}, "of the old kind"),
@@ -108,7 +108,7 @@ def test_a_disk_that_fills_up(store: Store, weather: Weather, tmp_path: Path, mo
             lambda data: data.isel(valid_time=slice(0, -30)),
             "no t2m for 30 hours from .* to 2020-01-31T23:00: ERA5 ends",
         ),
-        (lambda data: data.drop_vars("t2m", errors="ignore"), "lacks variables: asked for 2m_temperature, found only"),
+        (lambda data: data.drop_vars("t2m", errors="ignore"), "lacks variables: requested 2m_temperature, found only"),
     ],
     ids=["hours", "variables"],
 )
@@ -129,7 +129,7 @@ def test_files_that_lack_something(
 
     store.weather = Less()
     with pytest.raises(
-        DownloadFailed, match=f"ERA5 of 2020-01-30 to 31 .* could not be downloaded. What came .*{says}"
+        DownloadFailed, match=f"ERA5 of 2020-01-30 to 31 .* could not be downloaded. The downloaded file .*{says}"
     ):
         stream().prepare_data()
     assert left_over(tmp_path / "data") == []
@@ -212,19 +212,19 @@ def answered(status: int, said: str) -> requests.HTTPError:
     ids=["400", "500", "unreachable", "timeout", "strange"],
 )
 def test_nothing_tells_part_of_the_key_where_words_of_the_store_are_cut(failing: Callable[[str], Exception]) -> None:
-    for before in range(LONGEST - 2 * len(KEY), LONGEST + 1):
+    for before in range(MAX_LENGTH - 2 * len(KEY), MAX_LENGTH + 1):
         error = failing(f"{'x' * before} PRIVATE-TOKEN:{KEY} and so on and on")
 
         def fail(error: Exception = error) -> None:
             raise error
 
         with pytest.raises(DownloadFailed) as caught:
-            plainly(fail, Account("http://127.0.0.1", KEY, True))
+            translate_errors(fail, Account("http://127.0.0.1", KEY, True))
         assert KEY[:3] not in told(caught.value)
 
 
 def test_no_answer_tells_part_of_the_key(store: Store) -> None:
-    store.faults = [Fault("post", faults.refuse(400, "invalid request", "x" * (LONGEST - 30)))]
-    with pytest.raises(DownloadFailed, match=r"does not take the request .400 invalid request: x+") as error:
+    store.faults = [Fault("post", faults.refuse(400, "invalid request", "x" * (MAX_LENGTH - 30)))]
+    with pytest.raises(DownloadFailed, match=r"does not accept the request .400 invalid request: x+") as error:
         stream().prepare_data()
     assert KEY[:3] not in told(error.value)

@@ -31,7 +31,7 @@ def test_scenario(
     caplog.set_level(logging.DEBUG)
     scenario, data = SCENARIOS[name], tmp_path / "data"
     scenario.set_up(store)
-    monkeypatch.setattr(retry, "PAUSE", scenario.pause)
+    monkeypatch.setattr(retry, "FIRST_PAUSE", scenario.pause)
     monkeypatch.setattr(retry, "TIMEOUT", scenario.timeout)
     began, said = time.monotonic(), ""
     monkeypatch.setattr(commands, "StreamCLI", lambda argv: stream(download_hours=scenario.hours).prepare_data())
