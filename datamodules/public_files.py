@@ -59,7 +59,7 @@ FILES = {
         sha256="daebd20c408dfc5c4979604f240e891be162c3a5d00d662380aa669044a1fb31",
     ),
     # Deaths with severe acute respiratory illness in Santa Catarina, Brazil, on 344 days from 2020-03-01
-    # (SIVEP-Gripe, release of 2021-02-08). The last ten days or so are under-reported.
+    # (SIVEP-Gripe, release of 2021-02-08). About the last ten days are under-reported.
     "covid_santa_catarina.csv": PublicFile(
         "covid19br/sumario_SIVEP/52d3275c5c63b477462c907b28f616fa0425d1fe/sum_dados_2021_02_08.csv.xz",
         sha256="3eab3513eafe9ec33a136b8dcff0c72a3a0ed91f6aeb1b4d2ea9f1f18c7870b0",

@@ -67,7 +67,7 @@ class Solar(MeasuredStream):
     """Solar irradiance, one value a year from 1610 to 2011 (Lean 2004), with time scaled to [0, 10].
 
     Args:
-        num_test: How many points are held out for test: a number (int), or a share of all points (float below 1).
+        num_test: The number of test points (int), or their fraction of all points (float below 1).
             102 leaves 300 of the 402 for training.
         options: See `MeasuredStream`.
     """
@@ -89,7 +89,7 @@ class Audio(MeasuredStream):
     """A demodulated subband of speech (Bui & Turner 2014) with a little noise, with time scaled to [0, 10].
 
     Args:
-        num_test: How many points are held out for test: a number (int), or a share of all points (float below 1).
+        num_test: The number of test points (int), or their fraction of all points (float below 1).
             9000 is half of the points.
         options: See `MeasuredStream`.
     """

@@ -55,8 +55,8 @@ def find_account() -> Account:
     url, key = url.strip().rstrip("/"), key.strip()
     if not url or not key:
         raise DownloadFailed(
-            f"There is no key for the Climate Data Store: CDSAPI_URL and CDSAPI_KEY are not set, and {file} lacks a line for "
-            f"url or one for key. {HOW_TO}"
+            "There is no key for the Climate Data Store: CDSAPI_URL and CDSAPI_KEY are not set, and "
+            f"{file} lacks a line for url or one for key. {HOW_TO}"
         )
     if ":" in key or url.endswith("/v2"):
         raise DownloadFailed(

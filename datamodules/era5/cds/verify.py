@@ -8,7 +8,7 @@ import numpy as np
 
 from datamodules.era5.cds.errors import JobFailed
 from datamodules.era5.cds.monthly_requests import Request, hours_of, max_bytes
-from datamodules.era5.files.archive import MOST_VALUES
+from datamodules.era5.files.archive import MAX_VALUES
 from datamodules.era5.files.containers import unpack
 from datamodules.era5.files.layouts import FilePart, file_parts
 from datamodules.era5.files.reading import all_times, load, open_lazily, span
@@ -50,7 +50,7 @@ def _read_through(part: FilePart) -> None:
         if "time" not in field.dims:
             load(part, field)
             continue
-        at_once = max(1, MOST_VALUES * field.sizes["time"] // max(1, field.size))
+        at_once = max(1, MAX_VALUES * field.sizes["time"] // max(1, field.size))
         for first in range(0, field.sizes["time"], at_once):
             load(part, field.isel(time=slice(first, first + at_once)))
 

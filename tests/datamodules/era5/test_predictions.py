@@ -253,7 +253,7 @@ def test_batches_are_small(trained: Trained) -> None:
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, 1e-5, float("nan"), float("inf")])
 def test_steps_that_cannot_be(wrong: float) -> None:
-    with pytest.raises(ValueError, match=r"predict_every is .*: it must be hours, such as 0.5"):
+    with pytest.raises(ValueError, match=r"predict_every is .*: it must be a number of hours, such as 0.5"):
         ERA5(predict_every=wrong)
 
 
