@@ -135,10 +135,10 @@ def test_numbers(trained: Trained, predicted: xr.Dataset) -> None:
         if limits.curve == "linear":
             slack = 1e-6 * abs(mean)
             assert ((quantiles[0] <= mean + slack) & (mean - slack <= quantiles[-1])).all(), name
-        if limits.least is not None:
-            assert (quantiles * limits.factor >= limits.least * (1 - 1e-6)).all()
-        if limits.most is not None:
-            assert (quantiles * limits.factor <= limits.most * (1 + 1e-6)).all()
+        if limits.low is not None:
+            assert (quantiles * limits.factor >= limits.low * (1 - 1e-6)).all()
+        if limits.high is not None:
+            assert (quantiles * limits.factor <= limits.high * (1 + 1e-6)).all()
     assert (predicted["tp"] >= 0).all()
     plausible = {
         "t2m": (255, 305),
