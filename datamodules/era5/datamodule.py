@@ -57,8 +57,8 @@ class ERA5(SeriesStream):
     def __init__(
         self,
         source: Literal["sample", "files", "cds"] = "sample",
-        *,
         paths: list[str] | str | None = None,
+        *,
         variables: list[str] | None = None,
         points: int | None = 32,
         locations: list[list[float]] | None = None,
@@ -130,8 +130,8 @@ class ERA5(SeriesStream):
         Args:
             stage: The stage of the trainer; the data do not depend on it.
         """
-        if self._made is not None and self.source == "cds" and self._process()[1] > 1 and self._replaced():
-            self._made = None
+        if self._data is not None and self.source == "cds" and self._process()[1] > 1 and self._replaced():
+            self._data = None
         super().setup(stage)
 
     def open(self) -> AbstractContextManager[Fields]:

@@ -122,8 +122,12 @@ def prepare_on_disk(
             size = 5 * len(fields.latitude) * len(fields.hours) * len(fields.variables) / 1e9
             rank_zero_info(f"Writing the values of all tasks to {folder}, {size:.3g} GB; later runs reuse them.")
             with creating_folder(folder) as temporary:
-                made = prepare(fields, tasks, first, store=Files(temporary))
-                scaling = {"mean": made.scaling.mean, "deviation": made.scaling.deviation, "observed": made.observed}
+                prepared = prepare(fields, tasks, first, store=Files(temporary))
+                scaling = {
+                    "mean": prepared.scaling.mean,
+                    "deviation": prepared.scaling.deviation,
+                    "observed": prepared.observed,
+                }
                 torch.save(scaling, temporary / "scaling.pt")
     return _open(folder, fields, tasks)
 

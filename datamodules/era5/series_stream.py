@@ -84,7 +84,7 @@ class SeriesStream(TaskStream):
         self.hours_per_task, self.test_share, self.batch_size = hours_per_task, test_share, batch_size
         self.predict_every, self.joint, self.num_parts = predict_every, joint, num_tasks
         self.on_disk = on_disk
-        self._made: tuple[Fields, Prepared] | None = None
+        self._data: tuple[Fields, Prepared] | None = None
         self.hparams.pop("on_disk", None)  # a run may be resumed with another value: the data are the same
 
     @abstractmethod
@@ -97,7 +97,7 @@ class SeriesStream(TaskStream):
         Args:
             stage: The stage of the trainer; the data do not depend on it.
         """
-        if self._made is not None:
+        if self._data is not None:
             return
         with self.open() as fields:
             split = split_hours(fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed)
@@ -105,15 +105,15 @@ class SeriesStream(TaskStream):
             if self.on_disk:
                 irrelevant = ("batch_size", "epochs_per_task", "stop_after", "predict_every")
                 options = {name: value for name, value in self.hparams.items() if name not in irrelevant}
-                made = prepare_on_disk(fields, tasks, split[0].train, options)
+                prepared = prepare_on_disk(fields, tasks, split[0].train, options)
             else:
                 values = fields.read(0, len(fields.hours))  # faster than task by task
-                made = prepare(fields, tasks, split[0].train, read=lambda first, before: values[:, first:before])
-        self._made = fields, made
+                prepared = prepare(fields, tasks, split[0].train, read=lambda first, before: values[:, first:before])
+        self._data = fields, prepared
         rank_zero_info(
             f"{self.num_series} series of {self.num_variables} variables, {len(fields.hours)} of "
             f"{self.num_hours} hours from {np.datetime_as_string(fields.origin, unit='m')}, "
-            f"{made.observed:.1%} of the values observed."
+            f"{prepared.observed:.1%} of the values observed."
         )
 
     def identity(self) -> dict[str, Any]:
@@ -121,10 +121,10 @@ class SeriesStream(TaskStream):
 
         Later values are left out: they may be added or revised.
         """
-        if self._made is None:
+        if self._data is None:
             return {}
-        fields, made = self._made
-        mean, deviation = made.scaling.mean.mean(0), made.scaling.deviation
+        fields, prepared = self._data
+        mean, deviation = prepared.scaling.mean.mean(0), prepared.scaling.deviation
         return {
             "places": torch.from_numpy(np.stack([fields.latitude, fields.longitude])),
             "first hours": str(np.datetime_as_string(fields.origin, unit="m")),
@@ -170,7 +170,7 @@ class SeriesStream(TaskStream):
     @property
     def num_batches(self) -> int:
         """The number of batches in an epoch, on one device."""
-        if self._made is None or self.batch_size is None:
+        if self._data is None or self.batch_size is None:
             return 1
         return -(-self.num_series // self.batch_size)
 
@@ -217,8 +217,8 @@ class SeriesStream(TaskStream):
 
     def _times_to_predict(self) -> Tensor:
         assert self.predict_every is not None
-        made, learnt = self._prepared(), self.num_learnt - 1
-        last = 3600 * max(float(part[learnt].times[-1]) for part in (made.train, made.test))
+        prepared, learnt = self._prepared(), self.num_learnt - 1
+        last = 3600 * max(float(part[learnt].times[-1]) for part in (prepared.train, prepared.test))
         seconds = round(3600 * self.predict_every)  # whole seconds, so that a third of an hour is twenty minutes
         return torch.arange(int(last // seconds) + 1, dtype=torch.float64) * seconds / 3600
 
@@ -242,9 +242,9 @@ class SeriesStream(TaskStream):
         return self._ready()[1]
 
     def _ready(self) -> tuple[Fields, Prepared]:
-        if self._made is None:
+        if self._data is None:
             raise RuntimeError("The data are not read yet: call setup() first, or let the trainer call it.")
-        return self._made
+        return self._data
 
     def _task(self, task: int, parts: list[TaskValues]) -> TaskValues:
         if not 0 <= task < len(parts):
