@@ -1,4 +1,4 @@
-"""What is asked for and what is kept when downloads go well."""
+"""The requests that are sent and the files that are saved when downloads succeed."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tests.datamodules.era5.cds.server import Fault, Store
 pytestmark = pytest.mark.usefixtures("hurried")
 
 
-def kept_records(folder: Path) -> list[dict[str, object]]:
+def saved_records(folder: Path) -> list[dict[str, object]]:
     return [json.loads(path.read_text()) for path in sorted(folder.glob("era5_cds/*.json"))]
 
 
@@ -79,7 +79,7 @@ def test_halves_are_the_whole() -> None:
     assert len(least) == 3 * 3
 
 
-def test_pieces_of_what_is_too_large_are_known_later(store: Store, weather: Weather) -> None:
+def test_the_pieces_of_a_request_that_is_too_large_are_remembered(store: Store, weather: Weather) -> None:
     store.behaviour.most_fields = 30
     stream().prepare_data()
     store.shutdown()
@@ -88,7 +88,7 @@ def test_pieces_of_what_is_too_large_are_known_later(store: Store, weather: Weat
     check_data(weather)
 
 
-def test_broken_transfers_go_on_where_they_broke_off(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_transfers_resume_where_they_broke_off(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datamodules.era5.cds.client.CHUNK_SIZE", 1024)
     store.faults = [Fault("file", faults.cut, 1)]
     stream().prepare_data()
@@ -102,7 +102,7 @@ def test_preliminary_months_are_recorded_and_refetched_on_request(
 ) -> None:
     store.behaviour.preliminary = True
     stream().prepare_data()
-    assert [record["preliminary_hours"] for record in kept_records(tmp_path / "data")] == [48, 24]
+    assert [record["preliminary_hours"] for record in saved_records(tmp_path / "data")] == [48, 24]
     assert read_era5(cds.downloaded(REQUESTS, 1.0)).attrs["expver"] == "0005"
     store.repair()
     stream().prepare_data()
@@ -111,7 +111,7 @@ def test_preliminary_months_are_recorded_and_refetched_on_request(
     for _ in range(2):  # as programs do
         data.prepare_data()
     assert len(store.posts) == 4
-    assert [record["preliminary_hours"] for record in kept_records(tmp_path / "data")] == [0, 0]
+    assert [record["preliminary_hours"] for record in saved_records(tmp_path / "data")] == [0, 0]
     assert read_era5(cds.downloaded(REQUESTS, 1.0)).attrs["expver"] == "0001"
     stream(refetch_preliminary=True).prepare_data()
     assert len(store.posts) == 4
@@ -157,7 +157,7 @@ def test_unfinished_files_of_killed_runs_are_removed_when_old(store: Store, tmp_
     assert left_over(tmp_path / "data") == [new.name]
 
 
-def test_unfinished_files_of_a_process_with_the_same_number_are_not_gone_on_with(
+def test_unfinished_files_of_a_process_with_the_same_id_are_not_resumed(
     store: Store, weather: Weather, tmp_path: Path
 ) -> None:
     folder = tmp_path / "data" / "era5_cds"
@@ -170,7 +170,7 @@ def test_unfinished_files_of_a_process_with_the_same_number_are_not_gone_on_with
     check_data(weather)
 
 
-def test_records_that_are_damaged_are_as_none(store: Store, weather: Weather, tmp_path: Path) -> None:
+def test_damaged_records_are_ignored(store: Store, weather: Weather, tmp_path: Path) -> None:
     folder = tmp_path / "data" / "era5_cds"
     folder.mkdir(parents=True)
     for request, text in zip(REQUESTS, ("{", '{"something": 1}'), strict=True):

@@ -1,4 +1,4 @@
-"""Runs that are started together ask for nothing twice, and wait for each other no longer than they may."""
+"""Runs that start together send no request twice, and wait for each other until the deadline at most."""
 
 import errno
 import logging
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("hurried")
 ROOT = Path(__file__).parents[4]
 HALF_A_SECOND, TEN_MINUTES = 0.5 / 3600, 600 / 3600
 PROGRAM = f"from tests.datamodules.era5.cds.runs import stream; stream(download_hours={TEN_MINUTES}).prepare_data()"
-WAITS = "ERA5 of 2020-01-30 to 31 (3 variables): waiting for another run, which is downloading it."
+WAITING = "ERA5 of 2020-01-30 to 31 (3 variables): waiting for another run, which is downloading it."
 
 
 def test_two_processes(store: Store, weather: Weather, tmp_path: Path) -> None:
@@ -43,11 +43,11 @@ def test_two_processes(store: Store, weather: Weather, tmp_path: Path) -> None:
         text=True,
     )
     assert theirs.stderr is not None
-    said = next((line for line in theirs.stderr if "waiting" in line), "nothing")
+    waiting = next((line for line in theirs.stderr if "waiting" in line), "nothing")
     store.repair()
     ours.join()
     rest = theirs.communicate(timeout=600)[1]
-    assert said.strip() == WAITS
+    assert waiting.strip() == WAITING
     assert theirs.returncode == 0, rest
     assert "resuming job" not in rest
     assert store.posts == REQUESTS
@@ -56,7 +56,7 @@ def test_two_processes(store: Store, weather: Weather, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("too_large", [False, True])
-def test_many_at_once(store: Store, weather: Weather, tmp_path: Path, too_large: bool) -> None:
+def test_many_runs_at_once(store: Store, weather: Weather, tmp_path: Path, too_large: bool) -> None:
     if too_large:
         store.behaviour.most_fields = 30
     with ThreadPoolExecutor(4) as pool:
@@ -67,7 +67,7 @@ def test_many_at_once(store: Store, weather: Weather, tmp_path: Path, too_large:
     check_data(weather)
 
 
-def test_many_that_get_final_data_at_once(store: Store, weather: Weather) -> None:
+def test_many_runs_that_fetch_final_data_at_once(store: Store, weather: Weather) -> None:
     store.behaviour.preliminary = True
     stream().prepare_data()
     store.repair()
@@ -86,7 +86,7 @@ def test_nobody_waits_beyond_the_deadline(
     with caplog.at_level(logging.INFO), pytest.raises(DownloadFailed, match=TOO_LATE):
         stream(download_hours=HALF_A_SECOND).prepare_data()
     assert time.monotonic() - began < 20
-    assert caplog.messages.count(WAITS) == 1
+    assert caplog.messages.count(WAITING) == 1
     assert store.calls == []
     other.close()
     stream().prepare_data()
@@ -94,7 +94,7 @@ def test_nobody_waits_beyond_the_deadline(
     check_data(weather)
 
 
-def test_only_what_another_run_downloads_is_waited_for(store: Store, weather: Weather) -> None:
+def test_runs_wait_only_for_files_that_another_run_downloads(store: Store, weather: Weather) -> None:
     other = RequestLocks(Deadline(1.0))
     assert other.acquire(REQUESTS[1])
     cds.download(REQUESTS[:1], 1.0)

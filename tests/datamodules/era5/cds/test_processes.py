@@ -30,7 +30,7 @@ TWO = ["--trainer.devices", "2", "--trainer.strategy", "ddp"]
 
 
 class Revised(Weather):
-    """What is final may differ from what was preliminary."""
+    """Final data that differ from the preliminary ones."""
 
     def __init__(self, weather: Weather) -> None:
         self._answers, self._weather = {}, weather
@@ -57,15 +57,15 @@ def as_process(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rank_zero_only, "rank", number)
 
 
-def met(data: ERA5, process: int) -> ERA5:
-    """As Lightning leaves it once all processes have come to the barrier after `prepare_data`."""
+def set_up_by_trainer(data: ERA5, process: int) -> ERA5:
+    """The data after Lightning has called `setup`, once all processes have passed the barrier after `prepare_data`."""
     data.trainer = SimpleNamespace(global_rank=process, world_size=2)  # type: ignore[assignment]
     data.setup("fit")
     return data
 
 
 @pytest.mark.parametrize("on_disk", [False, True])
-def test_all_learn_from_what_the_first_fetches_again(
+def test_all_processes_use_the_files_that_the_first_fetches_again(
     on_disk: bool, revised: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (stream(refetch_preliminary=True, on_disk=on_disk) for _ in range(2))
@@ -78,18 +78,20 @@ def test_all_learn_from_what_the_first_fetches_again(
     first.setup()
     assert not torch.equal(first.task_data(0).y, early)
     for task in range(3):
-        pairs = zip(met(first, 0).task_data(task), met(second, 1).task_data(task), strict=True)
+        pairs = zip(
+            set_up_by_trainer(first, 0).task_data(task), set_up_by_trainer(second, 1).task_data(task), strict=True
+        )
         assert all(torch.equal(*pair) for pair in pairs)
     assert len(revised.posts) == 4
 
 
-def test_files_that_stay_are_read_once(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_files_are_read_once(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cds.download(REQUESTS, 1.0)
     as_process(1, monkeypatch)
     data = stream()
     data.setup()
     read = data.fields
-    assert met(data, 1).fields is read
+    assert set_up_by_trainer(data, 1).fields is read
 
 
 GIVEN_UP = (

@@ -1,4 +1,4 @@
-"""Whatever the Climate Data Store does, there are the right data in the end, or a sentence that says what to do."""
+"""However the Climate Data Store fails, the right data are downloaded in the end, or an error says what to do."""
 
 import logging
 import re
