@@ -1,4 +1,4 @@
-"""Data: public files, how they become tensors, and how tensors become a stream of tasks."""
+"""Data modules: public data sets, ERA5 and toy problems as streams of tasks."""
 
 from datamodules.covid import Covid
 from datamodules.era5 import ERA5

@@ -1,4 +1,4 @@
-"""A time series of counts: deaths a day in an epidemic."""
+"""A time series of counts: daily deaths in an epidemic."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from datamodules.scaled_stream import MeasuredStream
 
 
 class Covid(MeasuredStream):
-    """Deaths a day in Santa Catarina, Brazil, from March 2020 to February 2021, with time scaled to [0, 10].
+    """Daily deaths in Santa Catarina, Brazil, from March 2020 to February 2021, with time scaled to [0, 10].
 
-    Counts, so the targets stay as they are. The last ten days or so are under-reported.
+    The targets are counts, so they are not standardised. About the last ten days are under-reported.
 
     Args:
-        num_tasks: How many tasks the training points are cut into, of equal size.
-        num_test: How many points are held out for test: a number (int), or a share of all points (float below 1).
+        num_tasks: The number of tasks of equal size that the training points are divided into.
+        num_test: The number of test points (int), or their fraction of all points (float below 1).
             0.2 leaves 275 of the 344 days for training, 55 for each of five tasks.
         options: See `MeasuredStream`.
     """

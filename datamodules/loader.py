@@ -1,9 +1,9 @@
-"""Batches of a task that is held in memory, in an order that a resumed run repeats exactly."""
+"""Batches of a task held in memory, in an order that a resumed run repeats exactly."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -27,38 +27,40 @@ class Batch(NamedTuple):
 
 
 class IndexLoader(ABC, Generic[BatchT]):
-    """Gives out one task, in batches that are a pure function of seed, epoch, rank and world size.
+    """Iterates over one task, in batches that are a pure function of seed, epoch, rank and world size.
 
     Without a batch size, every batch is the whole task in its own order, the same on every process. With one, the
     processes share the items: each takes every `world_size`-th of one common order and cuts its share into
-    batches of nearly equal size. All processes give equally many batches, no item comes twice in a pass, and none
-    is left out. (Where shares differ by an item, batches of one would run out early on some processes; there a batch
-    may hold two.)
+    batches of nearly equal size. All processes get the same number of batches, and every item comes exactly once in a
+    pass. (Where shares differ by an item, batches of one would run out early on some processes; there a batch may hold
+    two.)
 
-    The order comes from a generator of its own, so that nothing else that draws random numbers disturbs it, and the
-    loader can tell and take up again its place within the epoch (Lightning asks for it in checkpoints).
+    The order comes from a generator of its own, so other random draws do not affect it. The loader saves its position
+    within the epoch in checkpoints, and resumes from it.
 
     Args:
-        num_items: How many items the task has.
-        batch_size: How many items a batch has at most; the whole task if None.
-        num_batches: How many batches an epoch has, in as many passes over the task as that takes; one pass if None.
-        seed: Together with the epoch and the pass, fixes the order.
+        num_items: The number of items in the task.
+        batch_size: The maximum number of items in a batch; the whole task if None.
+        num_batches: The number of batches in an epoch, taken from as many passes over the task as needed; one pass if
+            None.
+        seed: Fixes the order, together with the epoch and the pass.
         epoch: The epoch the batches are for.
         shuffle: Whether the order is random, and new in every pass. It matters only with a batch size.
-        rank: Which of the processes this is, from 0.
-        world_size: How many processes share the items.
-        allow_empty: Whether a process may go without any items: fine for evaluation, a hang in training.
+        rank: The rank of this process, from 0.
+        world_size: The number of processes that share the items.
+        allow_empty: Whether a process may get no items: fine for evaluation, a hang in training.
     """
 
     items: ClassVar[str] = "items"
-    """What the items are, in the plural."""
+    """The plural noun for the items in messages."""
     remedy: ClassVar[str] = "use fewer devices, or more items"
-    """What to do where there are too few for all processes."""
+    """The advice given where there are fewer items than processes."""
 
     def __init__(
         self,
         num_items: int,
         batch_size: int | None = None,
+        *,
         num_batches: int | None = None,
         seed: int = 0,
         epoch: int = 0,
@@ -76,8 +78,8 @@ class IndexLoader(ABC, Generic[BatchT]):
         self.num_items, self.batch_size, self.num_batches = num_items, batch_size, num_batches
         self.seed, self.epoch, self.shuffle = seed, epoch, shuffle
         self.rank, self.world_size = rank, world_size
-        self._given = 0  # batches given out in this epoch
-        self._first = 0  # where the next iteration begins
+        self._num_yielded = 0  # batches yielded in this epoch
+        self._first = 0  # the batch at which the next iteration begins
 
     @abstractmethod
     def batch(self, index: Tensor) -> BatchT:
@@ -88,36 +90,36 @@ class IndexLoader(ABC, Generic[BatchT]):
         """
 
     def __len__(self) -> int:
-        """The number of batches of the whole epoch, also when some of them were given out before a resume."""
+        """The number of batches in the whole epoch, including those before a resume."""
         per_pass = self._batches_per_pass
         return per_pass if self.num_batches is None or per_pass == 0 else self.num_batches
 
     def __iter__(self) -> Iterator[BatchT]:
-        # A generator: Lightning makes iterators that it never uses, and those must not take the place to resume at.
+        # A generator: Lightning creates iterators that it never uses, and those must not consume the resume position.
         first, self._first = self._first, 0
         parts: tuple[Tensor, ...] = ()
         for number in range(first, len(self)):
             pass_number, position = divmod(number, self._batches_per_pass)
             if position == 0 or number == first:
                 parts = self._parts(pass_number)
-            self._given = number + 1
+            self._num_yielded = number + 1
             yield self.batch(parts[position])
 
     def state_dict(self) -> dict[str, int]:
-        """The place within the epoch: its number and how many of its batches were given out."""
-        return {"epoch": self.epoch, "batch": self._given}
+        """The position within the epoch: its number, and how many of its batches were yielded."""
+        return {"epoch": self.epoch, "batch": self._num_yielded}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Begin the next iteration after the last batch that was given out.
+        """Begin the next iteration after the last batch that was yielded.
 
-        A place in another epoch, or at the end of this one, is not for this loader: Lightning hands such places over
-        when a checkpoint was written after the last batch of an epoch.
+        A position in another epoch, or at the end of this one, is ignored: Lightning restores such positions when a
+        checkpoint was written after the last batch of an epoch.
 
         Args:
-            state: What `state_dict` gave.
+            state: The result of `state_dict`.
         """
         if state["epoch"] == self.epoch and state["batch"] < len(self):
-            self._given = self._first = state["batch"]
+            self._num_yielded = self._first = state["batch"]
 
     @property
     def _batches_per_pass(self) -> int:
@@ -143,12 +145,12 @@ class IndexLoader(ABC, Generic[BatchT]):
 
         Args:
             items: The items.
-            rng: Where random numbers come from.
+            rng: The random number generator.
         """
         return items[torch.randperm(len(items), generator=rng)]
 
     def share(self, order: Tensor) -> Tensor:
-        """Of all items, those of this process.
+        """The items of this process.
 
         Args:
             order: The order of all items, the same on all processes.
@@ -157,19 +159,13 @@ class IndexLoader(ABC, Generic[BatchT]):
 
 
 class TaskLoader(IndexLoader[Batch]):
-    """Gives out the points of one task, as `IndexLoader` says.
+    """Iterates over the points of one task.
 
     Args:
         x: Inputs of the task `[N, D]`.
         y: Targets of the task `[N]`.
-        batch_size: How many points a batch has at most; the whole task if None.
-        num_batches: How many batches an epoch has, in as many passes over the task as that takes; one pass if None.
-        seed: Together with the epoch and the pass, fixes the order.
-        epoch: The epoch the batches are for.
-        shuffle: Whether the order is random, and new in every pass. It matters only with a batch size.
-        rank: Which of the processes this is, from 0.
-        world_size: How many processes share the points.
-        allow_empty: Whether a process may go without any points.
+        batch_size: The maximum number of points in a batch; the whole task if None.
+        options: See `IndexLoader`.
     """
 
     items: ClassVar[str] = "points"
@@ -177,26 +173,14 @@ class TaskLoader(IndexLoader[Batch]):
         "use fewer devices, fewer tasks, or batch_size=None, which gives every process the whole task"
     )
 
-    def __init__(
-        self,
-        x: Tensor,
-        y: Tensor,
-        batch_size: int | None = None,
-        num_batches: int | None = None,
-        seed: int = 0,
-        epoch: int = 0,
-        shuffle: bool = False,
-        rank: int = 0,
-        world_size: int = 1,
-        allow_empty: bool = False,
-    ) -> None:
+    def __init__(self, x: Tensor, y: Tensor, batch_size: int | None = None, **options: Any) -> None:
         if len(x) != len(y):
             raise ValueError(f"x has {len(x)} points and y has {len(y)}: they must have the same number.")
-        super().__init__(len(x), batch_size, num_batches, seed, epoch, shuffle, rank, world_size, allow_empty)
+        super().__init__(len(x), batch_size, **options)
         self.x, self.y = x, y
 
     def batch(self, index: Tensor) -> Batch:
-        """The batch of some points; all of them as they are, not a copy.
+        """The batch of some points; the task's own tensors, not copies, if it is the whole task.
 
         Args:
             index: Which points `[B]`.

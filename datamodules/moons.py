@@ -12,15 +12,15 @@ DATA_SEED = 0
 
 
 class TwoMoons(PointStream):
-    """Two interleaved half circles, one for each label, met from left to right (paper, appendix F.3).
+    """Two interleaved half circles, one for each label, in tasks from left to right (paper, appendix F.3).
 
-    The points are the same for every seed, which only chooses those for test.
+    The points are the same for every seed, which only selects the test points.
 
     Args:
-        num_tasks: How many tasks the training points are cut into, of equal size.
-        num_test: How many points are held out for test: a number (int), or a share of all points (float below 1).
+        num_tasks: The number of tasks of equal size that the training points are divided into.
+        num_test: The number of test points (int), or their fraction of all points (float below 1).
             75 of 375 leave 100 training points for each of three tasks.
-        num_points: How many points are drawn in all.
+        num_points: The total number of points.
         noise: Standard deviation of the points about the half circles, whose radius is 1.
         options: See `PointStream`.
     """
@@ -32,9 +32,9 @@ class TwoMoons(PointStream):
         self, num_tasks: int = 3, num_test: int | float = 75, num_points: int = 375, noise: float = 0.05, **options: Any
     ) -> None:
         if num_points < 2:
-            raise ValueError(f"num_points is {num_points}: two moons take at least two points.")
+            raise ValueError(f"num_points is {num_points}: two moons need at least two points.")
         if not 0 <= noise < math.inf:
-            raise ValueError(f"noise is {noise}: a standard deviation is a number of 0 or more.")
+            raise ValueError(f"noise is {noise}: a standard deviation must be a number of 0 or more.")
         super().__init__(num_tasks=num_tasks, num_test=num_test, **options)
         self.num_points, self.noise = num_points, noise
 

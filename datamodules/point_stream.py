@@ -1,4 +1,4 @@
-"""Streams of points held in memory: inputs and targets, split into tasks and into training and test."""
+"""Streams of points held in memory: inputs and targets, split into tasks, and into training and test points."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -8,42 +8,42 @@ from torch import Tensor
 
 from datamodules.loader import TaskLoader
 from datamodules.splits import Task, first_dimension, split_tasks
-from datamodules.stream import TaskStream, check_least
+from datamodules.stream import TaskStream, check_minimum
 
-EVALUATION_BATCH = 8192  # points: large enough to be quick, small enough for the memory of a laptop
+EVALUATION_BATCH = 8192  # points: large enough to be fast, small enough for the memory of a laptop
 
 
 class PointStream(TaskStream):
-    """Inputs and targets, in the order of which tasks of equal size are cut.
+    """Inputs and targets, sorted and divided into tasks of equal size.
 
     Args:
-        num_tasks: How many tasks the training points are cut into, of equal size.
-        num_test: How many points are held out for test: a number (int), or a share of all points (float below 1).
+        num_tasks: The number of tasks of equal size that the training points are divided into.
+        num_test: The number of test points (int), or their fraction of all points (float below 1).
         seed: Fixes which points are test points, and the order of minibatches.
         batch_size: Points in a minibatch on each device; the whole task at every step if not given.
-        steps_per_epoch: Minibatches in an epoch, from as many passes over the task as that takes; one pass if not
-            given.
+        steps_per_epoch: Minibatches in an epoch, from as many passes over the task as needed; one pass if not given.
         epochs_per_task: Epochs each task is learnt for.
-        stop_after: Learn only the first so many tasks; all if not given.
+        stop_after: The number of tasks to learn, from the first; all if not given.
     """
 
     input_dim: ClassVar[int]
-    """D, the dimensions of an input."""
+    """D, the dimension of an input."""
     likelihood: ClassVar[str]
-    """What the targets call for: "gaussian", "bernoulli" or "negative_binomial"."""
+    """The likelihood of the targets: "gaussian", "bernoulli" or "negative_binomial"."""
 
     def __init__(
         self,
         num_tasks: int = 10,
         num_test: int | float = 0.1,
+        *,
         seed: int = 0,
         batch_size: int | None = None,
         steps_per_epoch: int | None = None,
         epochs_per_task: int = 1,
         stop_after: int | None = None,
     ) -> None:
-        super().__init__(num_tasks, seed, epochs_per_task, stop_after)
-        check_least(batch_size=(batch_size, 1), steps_per_epoch=(steps_per_epoch, 1))
+        super().__init__(num_tasks, seed=seed, epochs_per_task=epochs_per_task, stop_after=stop_after)
+        check_minimum(batch_size=(batch_size, 1), steps_per_epoch=(steps_per_epoch, 1))
         self.num_test, self.batch_size, self.steps_per_epoch = num_test, batch_size, steps_per_epoch
         self.tasks: list[Task] = []
 
@@ -52,15 +52,15 @@ class PointStream(TaskStream):
         """The points as they were measured: x `[N, D]` and y `[N]` in double precision."""
 
     def order(self, x: Tensor) -> Tensor:
-        """The place of each point in the stream `[N]`: here its first dimension.
+        """The key that points are sorted by `[N]`: here the first dimension of the input.
 
         Args:
-            x: All inputs, as `read` gives them `[N, D]`.
+            x: All inputs, as returned by `read` `[N, D]`.
         """
         return first_dimension(x)
 
     def scaled(self, tasks: list[Task], x: Tensor, y: Tensor) -> list[Task]:
-        """The tasks on the scale they are learnt on: here as they are.
+        """The tasks on the scale of the model: here unchanged.
 
         Args:
             tasks: The tasks, as measured.
@@ -70,10 +70,10 @@ class PointStream(TaskStream):
         return tasks
 
     def setup(self, stage: str | None = None) -> None:
-        """Read the points and make the tasks, once.
+        """Read the points and split them into tasks, once.
 
         Args:
-            stage: What Lightning is about to do; the tasks are the same for all of it.
+            stage: The stage of the trainer; the tasks do not depend on it.
         """
         if self.tasks:
             return
@@ -89,7 +89,7 @@ class PointStream(TaskStream):
 
     @property
     def num_batches(self) -> int:
-        """How many batches an epoch has at least."""
+        """The minimum number of batches in an epoch."""
         return self.steps_per_epoch or 1
 
     def task_data(self, task: int) -> tuple[Tensor, Tensor]:
@@ -98,49 +98,41 @@ class PointStream(TaskStream):
         Args:
             task: The task, from 0.
         """
-        tasks = self._made()
+        tasks = self._checked_tasks()
         if not 0 <= task < len(tasks):
             raise ValueError(f"There is no task {task}: tasks are numbered from 0 to {len(tasks) - 1}.")
         return tasks[task].x_train, tasks[task].y_train
 
     def train_loader(self, task: int, epoch: int, rank: int, world_size: int) -> TaskLoader:
-        """Batches of the training points of a task.
-
-        Args:
-            task: The task, from 0.
-            epoch: The epoch.
-            rank: Which of the processes this is, from 0.
-            world_size: How many processes share the points.
-        """
-        x, y = self.task_data(task)
-        return TaskLoader(x, y, self.batch_size, self.steps_per_epoch, self.seed, epoch, True, rank, world_size)
+        """Batches of the training points of a task, see `TaskStream`."""
+        options: dict[str, Any] = {
+            "num_batches": self.steps_per_epoch,
+            "seed": self.seed,
+            "epoch": epoch,
+            "shuffle": True,
+        }
+        return TaskLoader(*self.task_data(task), self.batch_size, rank=rank, world_size=world_size, **options)
 
     def test_loader(self, task: int, rank: int, world_size: int) -> TaskLoader:
-        """Batches of the test points of a task.
-
-        Args:
-            task: The task, from 0.
-            rank: Which of the processes this is, from 0.
-            world_size: How many processes share the points.
-        """
-        x, y = self._made()[task].x_test, self._made()[task].y_test
+        """Batches of the test points of a task, see `TaskStream`."""
+        x, y = self._checked_tasks()[task].x_test, self._checked_tasks()[task].y_test
         return TaskLoader(x, y, EVALUATION_BATCH, rank=rank, world_size=world_size, allow_empty=True)
 
     def test_loaders(self, num_tasks: int) -> list[Iterable[Any]]:
-        """The test points of the first so many tasks, a loader for each.
+        """The test points of the first tasks, a loader for each.
 
         Args:
             num_tasks: The number of tasks.
         """
         _, world_size = self._process()
-        if max(len(task.x_test) for task in self._made()[:num_tasks]) < world_size:
+        if max(len(task.x_test) for task in self._checked_tasks()[:num_tasks]) < world_size:
             raise ValueError(  # Lightning would skip evaluation there, and hang
                 f"No task has a test point for each of {world_size} processes: raise num_test (now {self.num_test}) "
                 "or use fewer devices."
             )
         return super().test_loaders(num_tasks)
 
-    def _made(self) -> list[Task]:
+    def _checked_tasks(self) -> list[Task]:
         if not self.tasks:
-            raise RuntimeError("The tasks are not made yet: call setup() first, or let the trainer do it.")
+            raise RuntimeError("The tasks are not set up yet: call setup() first, or let the trainer call it.")
         return self.tasks

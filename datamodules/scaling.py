@@ -4,17 +4,17 @@ import torch
 from torch import Tensor
 
 
-def rescale(x: Tensor, low: float, high: float, like: Tensor | None = None) -> Tensor:
+def minmax_scale(x: Tensor, low: float, high: float, like: Tensor | None = None) -> Tensor:
     """Map each column linearly, its smallest value to `low` and its largest to `high`.
 
-    A column that is constant in `like` has no range to go by: it is only shifted, to the middle of the interval.
+    A column that is constant in `like` has no range, and is only shifted to the middle of the interval.
 
     Args:
         x: Inputs, of shape (N, D).
         low: The new minimum.
         high: The new maximum.
-        like: The inputs whose smallest and largest values are meant, of shape (M, D); x itself if not given, and
-            then none of its columns may be constant.
+        like: The inputs whose smallest and largest values are used, of shape (M, D); x itself if not given, and then
+            none of its columns may be constant.
 
     Returns:
         The scaled inputs, of shape (N, D).
@@ -23,7 +23,7 @@ def rescale(x: Tensor, low: float, high: float, like: Tensor | None = None) -> T
     constant = largest == smallest
     if like is None and constant.any():
         columns = constant.nonzero().flatten().tolist()
-        raise ValueError(f"Columns {columns} of x hold one value only and cannot be scaled: drop them.")
+        raise ValueError(f"Columns {columns} of x are constant and cannot be scaled: drop them.")
     scaled = low + (high - low) * (x - smallest) / (largest - smallest)
     return torch.where(constant, (low + high) / 2 + (x - smallest), scaled)
 
@@ -33,7 +33,7 @@ def standardise(y: Tensor, like: Tensor | None = None) -> Tensor:
 
     Args:
         y: Targets, of shape (N,).
-        like: The targets whose mean and variance are meant, of shape (M,); y itself if not given.
+        like: The targets whose mean and variance are used, of shape (M,); y itself if not given.
 
     Returns:
         The scaled targets, of shape (N,).
@@ -41,5 +41,5 @@ def standardise(y: Tensor, like: Tensor | None = None) -> Tensor:
     like = y if like is None else like
     deviation = like.std(correction=0)
     if deviation == 0:
-        raise ValueError("y holds one value only and cannot be standardised.")
+        raise ValueError("y is constant and cannot be standardised.")
     return (y - like.mean()) / deviation

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from datamodules.public_files import fetch
 from datamodules.scaled_stream import MeasuredStream
-from datamodules.scaling import rescale, standardise
+from datamodules.scaling import minmax_scale, standardise
 
 INTERVAL = (0.0, 10.0)
 AUDIO_SAMPLES = slice(8_000, 26_000)  # counted from 0
@@ -67,7 +67,7 @@ class Solar(MeasuredStream):
     """Solar irradiance, one value a year from 1610 to 2011 (Lean 2004), with time scaled to [0, 10].
 
     Args:
-        num_test: How many points are held out for test: a number (int), or a share of all points (float below 1).
+        num_test: The number of test points (int), or their fraction of all points (float below 1).
             102 leaves 300 of the 402 for training.
         options: See `MeasuredStream`.
     """
@@ -89,7 +89,7 @@ class Audio(MeasuredStream):
     """A demodulated subband of speech (Bui & Turner 2014) with a little noise, with time scaled to [0, 10].
 
     Args:
-        num_test: How many points are held out for test: a number (int), or a share of all points (float below 1).
+        num_test: The number of test points (int), or their fraction of all points (float below 1).
             9000 is half of the points.
         options: See `MeasuredStream`.
     """
@@ -112,4 +112,4 @@ def _tensors(times: np.ndarray, values: np.ndarray) -> tuple[Tensor, Tensor]:
 
 
 def _scaled(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    return rescale(x, *INTERVAL), standardise(y)
+    return minmax_scale(x, *INTERVAL), standardise(y)

@@ -1,4 +1,4 @@
-"""A stream of tasks: training points in order, cut into equal parts, each with the test points near it."""
+"""Splits of points into tasks: sorted training points in equal parts, each with the test points in its range."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Task:
     Args:
         x_train: Training inputs, in order of the key.
         y_train: Training targets.
-        x_test: Test inputs that fall into the range of this task, in order of the key; may be none.
+        x_test: Test inputs in the range of this task, in order of the key; may be empty.
         y_test: Test targets.
     """
 
@@ -51,32 +51,32 @@ def split_tasks(
     seed: int,
     key: Callable[[Tensor], Tensor] = first_dimension,
 ) -> list[Task]:
-    """Draw test points at random, sort the rest by a key and cut it into tasks of equal size.
+    """Draw test points at random, sort the others by a key and divide them into tasks of equal size.
 
     Where the training points do not divide evenly, the first tasks get one more, as in
     `numpy.array_split`. A task's range begins with the key of its first training point and ends where the
-    next one's begins; the first and the last task also take what lies before and after all of them.
+    next one's begins; the first and the last task extend to all smaller and larger keys.
 
     Args:
         x: Inputs, of shape (N, D) or (N,).
         y: Targets, of shape (N, ...).
-        num_tasks: How many tasks to make.
-        num_test: How many test points: a number (int), or a share of all points below 1 (float; rounded to
-            whole points).
+        num_tasks: The number of tasks.
+        num_test: The number of test points (int), or their fraction of all points (float below 1; rounded to whole
+            points).
         seed: Fixes which points are test points.
-        key: Gives each input its place in the stream, a tensor of shape (N,).
+        key: Computes the sort keys of the inputs, a tensor of shape (N,).
 
     Returns:
         The tasks, in order of the key.
 
     Raises:
-        ValueError: The data or the numbers do not fit together; the message says which.
+        ValueError: Data and options are invalid or do not fit together.
     """
     keys = _checked_keys(x, y, key)
     num_test = _checked_num_test(num_test, len(x))
     if not 1 <= num_tasks <= len(x) - num_test:
         raise ValueError(
-            f"Cannot make {num_tasks} tasks of {len(x) - num_test} training points ({len(x)} points less "
+            f"Cannot make {num_tasks} tasks of {len(x) - num_test} training points ({len(x)} points minus "
             f"{num_test} for test): num_tasks must be between 1 and the number of training points."
         )
 
@@ -112,11 +112,11 @@ def _checked_keys(x: Tensor, y: Tensor, key: Callable[[Tensor], Tensor]) -> Tens
 def _checked_num_test(num_test: int | float, num_points: int) -> int:
     if isinstance(num_test, float):
         if not 0 <= num_test < 1:
-            raise ValueError(f"num_test is {num_test}: as a share (a float) it must be at least 0 and below 1.")
+            raise ValueError(f"num_test is {num_test}: as a fraction (a float) it must be at least 0 and below 1.")
         return round(num_test * num_points)
     if not 0 <= num_test < num_points:
         raise ValueError(
             f"num_test is {num_test}: as a number of points (an int) it must be at least 0 and below "
-            f"the {num_points} points there are."
+            f"{num_points}, the number of all points."
         )
     return num_test

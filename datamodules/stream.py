@@ -1,4 +1,4 @@
-"""A stream of tasks for Lightning: which task an epoch learns, and what is evaluated after it."""
+"""A stream of tasks for Lightning: which task an epoch learns, and which test data are evaluated after it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -18,27 +18,27 @@ class TaskStream(LightningDataModule, ABC):
     trainer needs `reload_dataloaders_every_n_epochs: 1`.
 
     Args:
-        num_tasks: How many tasks there are.
-        seed: Fixes whatever is random about the data.
+        num_tasks: The number of tasks.
+        seed: Fixes everything random about the data.
         epochs_per_task: Epochs each task is learnt for.
-        stop_after: Learn only the first so many tasks; all if not given.
+        stop_after: The number of tasks to learn, from the first; all if not given.
     """
 
     files: ClassVar[tuple[str, ...]] = ()
-    """The public files it is read from."""
+    """The public files that it is read from."""
 
     def __init__(
-        self, num_tasks: int = 10, seed: int = 0, epochs_per_task: int = 1, stop_after: int | None = None
+        self, num_tasks: int = 10, *, seed: int = 0, epochs_per_task: int = 1, stop_after: int | None = None
     ) -> None:
         super().__init__()
-        check_least(num_tasks=(num_tasks, 1), seed=(seed, 0), epochs_per_task=(epochs_per_task, 1))
+        check_minimum(num_tasks=(num_tasks, 1), seed=(seed, 0), epochs_per_task=(epochs_per_task, 1))
         if stop_after is not None and not 1 <= stop_after <= num_tasks:
             raise ValueError(f"stop_after is {stop_after}: it must be between 1 and num_tasks, which is {num_tasks}.")
         self.num_tasks, self.seed = num_tasks, seed
         self.epochs_per_task, self.stop_after = epochs_per_task, stop_after
-        # A task may have fewer test points than there are processes; some of them then have nothing to evaluate.
+        # A task may have fewer test points than there are processes, some of which then evaluate none.
         self.allow_zero_length_dataloader_with_multiple_devices = True
-        self.save_hyperparameters(logger=False)  # of the subclass too; config.yaml tells them from the module's
+        self.save_hyperparameters(logger=False)  # includes those of subclasses; the logger has them in config.yaml
 
     def __str__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.hparams.items() if not name.startswith("_"))
@@ -59,8 +59,8 @@ class TaskStream(LightningDataModule, ABC):
         Args:
             task: The task, from 0.
             epoch: The epoch.
-            rank: Which of the processes this is, from 0.
-            world_size: How many processes share the data.
+            rank: The rank of this process, from 0.
+            world_size: The number of processes that share the data.
         """
 
     @abstractmethod
@@ -69,43 +69,43 @@ class TaskStream(LightningDataModule, ABC):
 
         Args:
             task: The task, from 0.
-            rank: Which of the processes this is, from 0.
-            world_size: How many processes share the data.
+            rank: The rank of this process, from 0.
+            world_size: The number of processes that share the data.
         """
 
     @property
     def num_batches(self) -> int:
-        """How many batches an epoch has, roughly; for how often to log."""
+        """The approximate number of batches in an epoch, for the logging interval."""
         return 1
 
     def prepare_data(self) -> None:
-        """Fetch the public files, unless they are here."""
+        """Download missing public files."""
         for name in self.files:
             fetch(name)
 
     def identity(self) -> dict[str, Any]:
-        """What the data are beyond the options, by name, as tensors or text; nothing where files are known by hash."""
+        """What identifies the data beyond the options, by name, as tensors or text; none for files checked by hash."""
         return {}
 
     @property
     def num_learnt(self) -> int:
-        """How many tasks are learnt in all."""
+        """The number of tasks that are learnt."""
         return self.num_tasks if self.stop_after is None else self.stop_after
 
     @property
     def num_epochs(self) -> int:
-        """How many epochs it takes to learn them: what `trainer.max_epochs` should be."""
+        """The number of epochs that it takes to learn them, for `trainer.max_epochs`."""
         return self.num_learnt * self.epochs_per_task
 
     @property
     def trainer_options(self) -> dict[str, int | bool]:
-        """What a trainer needs to go through the tasks and evaluate after each: `Trainer(**data.trainer_options)`."""
+        """The options of a trainer that evaluates after each task: `Trainer(**data.trainer_options)`."""
         return {
             "max_epochs": self.num_epochs,
             "check_val_every_n_epoch": self.epochs_per_task,
             "reload_dataloaders_every_n_epochs": 1,  # the task depends on the epoch
             "num_sanity_val_steps": 0,  # there is nothing to evaluate before the first task
-            "use_distributed_sampler": False,  # loaders share out points among processes themselves
+            "use_distributed_sampler": False,  # loaders divide the data among processes themselves
             "log_every_n_steps": min(10, self.num_batches),
         }
 
@@ -118,11 +118,11 @@ class TaskStream(LightningDataModule, ABC):
         return min(epoch // self.epochs_per_task, self.num_learnt - 1)
 
     def train_dataloader(self) -> Iterable[Any]:
-        """The training data of the task that the present epoch learns."""
+        """The training data of the task that the current epoch learns."""
         epoch = 0
         if self.trainer is not None:
             epoch = self.trainer.current_epoch
-            reload = self.trainer.reload_dataloaders_every_n_epochs  # type: ignore[attr-defined]  # set from outside
+            reload = self.trainer.reload_dataloaders_every_n_epochs  # type: ignore[attr-defined]  # set by a connector
             if reload != 1 and self.num_epochs > 1:
                 raise ValueError(
                     f"The trainer has reload_dataloaders_every_n_epochs={reload} and would not notice that a new task "
@@ -131,7 +131,7 @@ class TaskStream(LightningDataModule, ABC):
         return self.train_loader(self.task_of_epoch(epoch), epoch, *self._process())
 
     def val_dataloader(self) -> list[Iterable[Any]]:
-        """The test data of each task met so far; outside of `fit`, of each task that is learnt at all."""
+        """The test data of each task seen so far; outside of `fit`, of each task that is learnt."""
         if self.trainer is not None and self.trainer.state.fn == TrainerFn.FITTING:
             return self.test_loaders(self.task_of_epoch(self.trainer.current_epoch) + 1)
         return self.test_loaders(self.num_learnt)
@@ -145,7 +145,7 @@ class TaskStream(LightningDataModule, ABC):
         return self.test_loaders(self.num_tasks)
 
     def test_loaders(self, num_tasks: int) -> list[Iterable[Any]]:
-        """The test data of the first so many tasks, a loader for each.
+        """The test data of the first tasks, a loader for each.
 
         Args:
             num_tasks: The number of tasks.
@@ -156,12 +156,12 @@ class TaskStream(LightningDataModule, ABC):
         return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
 
 
-def check_least(**values: tuple[int | None, int]) -> None:
-    """Raise unless every value that is given is at least what goes with it.
+def check_minimum(**values: tuple[int | None, int]) -> None:
+    """Raise if a value is below its minimum; None is valid.
 
     Args:
-        values: By name, a value and the least it may be.
+        values: By name, a value and its minimum.
     """
-    for name, (value, least) in values.items():
-        if value is not None and value < least:
-            raise ValueError(f"{name} is {value}: it must be {least} or more.")
+    for name, (value, minimum) in values.items():
+        if value is not None and value < minimum:
+            raise ValueError(f"{name} is {value}: it must be {minimum} or more.")

@@ -1,4 +1,4 @@
-"""Small time series that are made up, to watch a model learn and forget."""
+"""Small synthetic time series, to watch a model learn and forget."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from datamodules.point_stream import PointStream
 from gpvae.utils.checks import choice
 
 DATA_SEED = 0
-END = 3.0  # time runs from 0 to here
+END = 3.0  # of the time interval, which begins at 0
 Kind = Literal["figure_1", "figure_f4"]
 
 
 @dataclass(frozen=True)
 class Series:
-    """A function of time on [0, 3] and how it is observed, at times evenly apart.
+    """A function of time on [0, 3], observed at evenly spaced times.
 
     Args:
         function: The function.
-        num_points: How many observations there are.
-        noise: Standard deviation of the noise on them.
+        num_points: The number of observations.
+        noise: Standard deviation of their noise.
     """
 
     function: Callable[[Tensor], Tensor]
@@ -31,12 +31,12 @@ class Series:
 
 
 def slow_wave(x: Tensor) -> Tensor:
-    """One and a half turns of a wave that grows, on a slope."""
+    """One and a half periods of a growing wave, on a slope."""
     return (0.5 + 0.2 * x) * torch.sin(3.2 * x) + 0.3 * x - 0.5
 
 
 def mixed_waves(x: Tensor) -> Tensor:
-    """Two waves whose frequencies share no period, one of them swelling and ebbing."""
+    """Two waves without a common period, one of them modulated in amplitude."""
     return torch.sin(8.3 * x) * torch.cos(0.9 * x) + 0.6 * torch.sin(4.7 * x + 1)
 
 
@@ -47,16 +47,16 @@ SERIES = {
 
 
 class Toy(PointStream):
-    """A made-up time series on [0, 3]: smooth, not periodic, with a little noise.
+    """A synthetic time series on [0, 3]: smooth, not periodic, with a little noise.
 
-    The observations are the same for every seed, which only chooses those for test.
+    The observations are the same for every seed, which only selects the test points.
 
     Args:
-        kind: Which series. "figure_1": few points of a slow wave, in the manner of the paper's first figure (which
-            has two tasks). "figure_f4": many points of a livelier one, in the manner of its appendix F.4 (three
-            tasks): 25 variables over the whole past remember its first task, a window of one task does not.
-        num_tasks: How many tasks the training points are cut into, of equal size.
-        num_test: How many points are held out for test: a number (int), or a share of all points (float below 1).
+        kind: The series. "figure_1": few points of a slow wave, in the style of the paper's first figure (which has
+            two tasks). "figure_f4": many points of a faster one, in the style of its appendix F.4 (three tasks): 25
+            inducing variables over the whole past remember its first task, a window of one task does not.
+        num_tasks: The number of tasks of equal size that the training points are divided into.
+        num_test: The number of test points (int), or their fraction of all points (float below 1).
         options: See `PointStream`.
     """
 

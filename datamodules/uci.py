@@ -8,7 +8,7 @@ from torch import Tensor
 
 from datamodules.public_files import fetch
 from datamodules.scaled_stream import MeasuredStream
-from datamodules.scaling import rescale, standardise
+from datamodules.scaling import minmax_scale, standardise
 from datamodules.splits import first_dimension, l2_norm
 from gpvae.utils.checks import choice
 
@@ -18,7 +18,7 @@ KEYS = {"first_dimension": first_dimension, "l2_norm": l2_norm}
 
 
 def read_skillcraft() -> tuple[Tensor, Tensor]:
-    """SkillCraft: how well somebody plays StarCraft, from records of their games.
+    """SkillCraft: the skill of StarCraft players, from records of their games.
 
     Returns:
         x: Inputs, of shape (3338, 19).
@@ -48,13 +48,13 @@ def powerplant() -> tuple[Tensor, Tensor]:
 
 
 class Table(MeasuredStream):
-    """A table whose rows arrive in order of one property of their inputs, each column scaled to [-1, 1].
+    """A table whose rows are sorted by a function of their inputs, with each column scaled to [-1, 1].
 
     With statistics "first_task", a column that is constant in the first task is shifted to 0 and keeps its scale.
 
     Args:
-        task_order: What the rows are sorted by before they are cut into tasks. "first_dimension": the first column.
-            "l2_norm": the distance from the origin, where each column is scaled to [-1, 1] by all data.
+        task_order: The key that rows are sorted by before they are divided into tasks. "first_dimension": the first
+            column. "l2_norm": the distance from the origin, where each column is scaled to [-1, 1] by all data.
         options: See `MeasuredStream`.
     """
 
@@ -67,16 +67,16 @@ class Table(MeasuredStream):
         self.task_order = task_order
 
     def order(self, x: Tensor) -> Tensor:
-        """The place of each row in the stream `[N]`, by inputs on the scale of all data (see `MeasuredStream`).
+        """The key that rows are sorted by `[N]`, from inputs on the scale of all data (see `MeasuredStream`).
 
         Args:
-            x: All inputs, as `read` gives them `[N, D]`.
+            x: All inputs, as returned by `read` `[N, D]`.
         """
-        return KEYS[self.task_order](rescale(x, *self.interval))
+        return KEYS[self.task_order](minmax_scale(x, *self.interval))
 
 
 class Skillcraft(Table):
-    """UCI SkillCraft: how well somebody plays StarCraft, from 19 records of their games; 3,338 rows.
+    """UCI SkillCraft: the skill of StarCraft players, from 19 records of their games; 3,338 rows.
 
     Args:
         options: See `Table`.
@@ -110,4 +110,4 @@ def _columns(table: np.ndarray) -> tuple[Tensor, Tensor]:
 
 
 def _scaled(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    return rescale(x, *INTERVAL), standardise(y)
+    return minmax_scale(x, *INTERVAL), standardise(y)

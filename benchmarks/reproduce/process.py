@@ -12,8 +12,8 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 
 from benchmarks.reproduce.runs import Run
-from gpvae.cli.run_folder import PATIENCE, clear
-from gpvae.utils.locks import hold_in_time
+from gpvae.cli.run_folder import LOCK_TIMEOUT, clear
+from gpvae.utils.locks import acquire
 
 #: How a run that another process is at ends.
 BUSY = 75
@@ -41,7 +41,7 @@ def carry_out(run: Run, words: Sequence[str], before: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; whoever started this ends it
     log, is_fit = run.log, bool(run.experiment.config)
     log.parent.mkdir(parents=True, exist_ok=True)
-    if hold_in_time(log.with_suffix(".lock"), PATIENCE) is None:  # for as long as this process lives
+    if acquire(log.with_suffix(".lock"), LOCK_TIMEOUT) is None:  # for as long as this process lives
         sys.exit(BUSY)
     with log.open("w") as file:
         os.dup2(file.fileno(), 1)

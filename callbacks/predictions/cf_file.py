@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datamodules.era5 import Coordinates, Variable
-from datamodules.era5.cf import attributes_of
+from datamodules.era5.cf_attributes import cf_attributes
 
 Floats = NDArray[np.float32]
 
@@ -64,7 +64,7 @@ class PredictionFile:
             deviation: Standard deviations `[S, T]`.
             quantiles: Quantiles `[Q, S, T]`.
         """
-        name, attributes = variable.short_name, attributes_of(variable)
+        name, attributes = variable.short_name, cf_attributes(variable)
         long_name, standard_name = attributes["long_name"], attributes.pop("standard_name", None)
         location = {} if self._grid is not None else {"coordinates": "latitude longitude"}
         own = {} if standard_name is None else {"standard_name": standard_name}

@@ -1,4 +1,4 @@
-"""What a stream is made of: the chosen variables at the chosen cells and hours."""
+"""The data of a stream in the units of files: the chosen variables, locations and hours."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,22 +16,22 @@ Values = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Fields:
-    """Values in the units of files, and where and when they are.
+    """Values in the units of files, with their coordinates.
 
     Args:
         variables: V variables.
-        between: Gives the values of all series from one place in the hours to before another, `[S, t, V]`; NaN where
-            there are none.
+        read: Reads the values of all series from one index into `hours` to before another, `[S, t, V]`; NaN where they
+            are missing.
         hours: Hours since the origin, in order `[T]`.
         origin: The time, UTC, from which hours are counted.
         latitude: Degrees north `[S]`.
         longitude: Degrees east `[S]`.
-        note: What the files say of themselves, if anything.
+        note: The title of the files, if they have one.
         sources: Names, sizes and dates of the files.
     """
 
     variables: tuple[Variable, ...]
-    between: Callable[[int, int], Values]
+    read: Callable[[int, int], Values]
     hours: NDArray[np.float64]
     origin: np.datetime64
     latitude: NDArray[np.float64]
@@ -46,24 +46,25 @@ def open_fields(
     variables: Sequence[str] | None,
     start: np.datetime64 | None,
     num_hours: int,
+    *,
     points: int | None = None,
     locations: Sequence[Sequence[float]] | None = None,
     land_only: bool = False,
     seed: int = 0,
 ) -> Iterator[Fields]:
-    """Look into ERA5 files, and read where asked, while they are open.
+    """Open ERA5 files; values are read on demand, as long as they are open.
 
-    Values over sea of what is meant for land, and the reverse, are NaN.
+    Variables that are defined over land only are NaN over sea, and the reverse.
 
     Args:
         paths: Names of files, or patterns.
         variables: Long or short names; all that change with time if not given.
-        start: The first hour; the first there is if not given.
-        num_hours: How many hours, missing ones included.
-        points: How many cells to draw at random; all if not given.
-        locations: Latitude and longitude of places whose nearest cells are meant, instead of `points`.
-        land_only: Whether to take cells on land only.
-        seed: Fixes which cells are drawn.
+        start: The first hour; that of the files if not given.
+        num_hours: The number of hours, including missing ones.
+        points: The number of locations to draw at random from the grid; all if not given.
+        locations: Latitude and longitude of locations, whose nearest grid cells are taken; instead of `points`.
+        land_only: Whether to take locations on land only.
+        seed: Fixes which locations are drawn.
     """
     with Archive(paths) as archive:
         mask = archive.read_static("lsm")
@@ -75,18 +76,19 @@ def open_fields(
         land = None if mask is None else mask >= 0.5
         cells = choose_cells(archive.grid, points, locations, land if land_only else None, seed)
         origin = archive.times_of(variables)[0] if start is None else start.astype("datetime64[ns]")
-        asked = archive.ask(variables, origin, origin + np.timedelta64(num_hours, "h"))
-        chosen = tuple(archive.variable(name) for name in asked.names)
+        selection = archive.select(variables, origin, origin + np.timedelta64(num_hours, "h"))
+        chosen = tuple(archive.variable(name) for name in selection.names)
 
-        def between(first: int, before: int) -> Values:
-            columns = [archive.values(name, asked.times[first:before], cells).T for name in asked.names]
+        def read(first: int, before: int) -> Values:
+            times = selection.times[first:before]
+            columns = [archive.values(name, times, cells).T for name in selection.names]
             values = np.stack(columns, axis=-1)
             for number, variable in enumerate(chosen):
                 if land is not None and variable.over != "everywhere":
                     values[land[cells] != (variable.over == "land"), :, number] = np.nan
             return values
 
-        hours = (asked.times - origin) / np.timedelta64(1, "h")
+        hours = (selection.times - origin) / np.timedelta64(1, "h")
         latitude, longitude = archive.grid.cells[cells].T
-        note = asked.attributes.get("title", "")
-        yield Fields(chosen, between, hours, origin, latitude, longitude, note, archive.sources)
+        note = selection.attributes.get("title", "")
+        yield Fields(chosen, read, hours, origin, latitude, longitude, note, archive.sources)

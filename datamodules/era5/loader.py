@@ -1,15 +1,15 @@
-"""Batches of series: some locations, at all hours of a task."""
+"""Batches of series: the values of some locations at all hours of a task."""
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
 from datamodules.loader import IndexLoader
 
-#: Up to so many processes, if their number is a power of two, learn in the same batches as one.
-MOST_ALIKE = 64
+#: Up to this number of processes, if it is a power of two, train on the same batches as one process.
+MAX_ALIKE = 64
 
 
 class SeriesBatch(NamedTuple):
@@ -29,26 +29,23 @@ class SeriesBatch(NamedTuple):
 
 
 class SeriesLoader(IndexLoader[SeriesBatch]):
-    """Gives out one task in batches of series, as `IndexLoader` says.
+    """Iterates over one task in batches of series.
 
-    Every process has series of its own, those with its own remainder, in every epoch; so it need know nothing of the
-    others. Two, four, ... processes still learn in the batches that one would, see `dealt`.
+    Every process has the same series in every epoch, those with s mod W equal to its rank, so it need not know the
+    others. Two, four, ... processes still train on the batches that one process would, see `stratified_permutation`.
 
     Args:
         times: Hours since the start of the stream `[T]`.
         y: Values of all series `[S, T, V]`.
         mask: Which of them are observed `[S, T, V]`.
-        batch_size: How many series a batch has at most; if None, all those of the process, in order.
-        seed: Together with the epoch, fixes the order.
-        epoch: The epoch the batches are for.
-        shuffle: Whether the order is random.
-        rank: Which of the processes this is, from 0.
-        world_size: How many processes share the series.
-        allow_empty: Whether a process may go without any series.
+        batch_size: The maximum number of series in a batch; if None, all series of the process, in order.
+        shuffle: Whether the order is random; it stays fixed if `batch_size` is None.
+        world_size: The number of processes that share the series.
+        options: See `IndexLoader`.
     """
 
     items: ClassVar[str] = "series"
-    remedy: ClassVar[str] = "use fewer devices, or more places"
+    remedy: ClassVar[str] = "use fewer devices, or more locations"
 
     def __init__(
         self,
@@ -56,30 +53,28 @@ class SeriesLoader(IndexLoader[SeriesBatch]):
         y: Tensor,
         mask: Tensor,
         batch_size: int | None = None,
-        seed: int = 0,
-        epoch: int = 0,
+        *,
         shuffle: bool = False,
-        rank: int = 0,
         world_size: int = 1,
-        allow_empty: bool = False,
+        **options: Any,
     ) -> None:
         largest_share = max(1, math.ceil(len(y) / world_size))
         shuffle = shuffle and batch_size is not None
-        super().__init__(len(y), batch_size or largest_share, None, seed, epoch, shuffle, rank, world_size, allow_empty)
+        super().__init__(len(y), batch_size or largest_share, shuffle=shuffle, world_size=world_size, **options)
         self.times, self.y, self.mask = times, y, mask
-        self._as_they_are = batch_size is None and world_size == 1
+        self._is_whole_task = batch_size is None and world_size == 1
 
     def shuffled(self, items: Tensor, rng: torch.Generator) -> Tensor:
-        """Items in a random order, dealt out evenly.
+        """Items in a random order that is even over the processes.
 
         Args:
             items: The items.
-            rng: Where random numbers come from.
+            rng: The random number generator.
         """
-        return dealt(items, rng)
+        return stratified_permutation(items, rng)
 
     def share(self, order: Tensor) -> Tensor:
-        """Of all series, those with the remainder of this process.
+        """The series of this process.
 
         Args:
             order: The order of all items, the same on all processes.
@@ -87,37 +82,39 @@ class SeriesLoader(IndexLoader[SeriesBatch]):
         return order[order % self.world_size == self.rank]
 
     def batch(self, index: Tensor) -> SeriesBatch:
-        """The batch of some series; all of them as they are, not a copy.
+        """The batch of some series; the task's own tensors, not copies, if it is the whole task.
 
         Args:
             index: Which series `[B]`.
         """
-        if self._as_they_are:
+        if self._is_whole_task:
             return SeriesBatch(index, self.times, self.y, self.mask)
         return SeriesBatch(index, self.times, self.y[index], self.mask[index])
 
 
-def dealt(items: Tensor, rng: torch.Generator, most: int = MOST_ALIKE) -> Tensor:
-    """Items 0, 1, ... in a random order in which every two, from the first on, have different remainders by 2.
+def stratified_permutation(items: Tensor, rng: torch.Generator, max_modulus: int = MAX_ALIKE) -> Tensor:
+    """Items 0, 1, ... in a random order in which each pair of neighbours, from the first on, differs modulo 2.
 
-    Likewise every four by 4, and so on (it is the radical inverse, with Owen's scrambling): any batch of an even size
-    has as many even items as odd ones, and these come in an order of their own, whatever becomes of the others.
+    Likewise each group of four differs modulo 4, and so on (the radical inverse with Owen's scrambling). So any batch
+    of an even size has as many even items as odd ones, and the order of each kind does not depend on the other.
 
     Args:
         items: The items, in order.
-        rng: Where random numbers come from.
-        most: The largest such power of two.
+        rng: The random number generator.
+        max_modulus: The largest such power of two.
 
     Example:
         >>> import torch
-        >>> order = dealt(torch.arange(8), torch.Generator().manual_seed(0))
+        >>> order = stratified_permutation(torch.arange(8), torch.Generator().manual_seed(0))
         >>> sorted((order[:4] % 4).tolist()), sorted((order[6:] % 2).tolist())
         ([0, 1, 2, 3], [0, 1])
     """
-    if most == 1 or len(items) < 2:
+    if max_modulus == 1 or len(items) < 2:
         return items[torch.randperm(len(items), generator=rng)]
     order, num_pairs = torch.empty_like(items), len(items) // 2
-    order[0::2], order[1::2] = dealt(items[0::2], rng, most // 2), dealt(items[1::2], rng, most // 2)
+    order[0::2], order[1::2] = (
+        stratified_permutation(half, rng, max_modulus // 2) for half in (items[0::2], items[1::2])
+    )
     pairs = order[: 2 * num_pairs].reshape(-1, 2)
     swapped = torch.rand(num_pairs, 1, generator=rng) < 0.5
     return torch.cat([pairs.flip(1).where(swapped, pairs).flatten(), order[2 * num_pairs :]])

@@ -1,4 +1,4 @@
-"""The tasks of a stream on the scale of the model, in memory or in files that are mapped into it."""
+"""The tasks of a stream on the scale of the model, in memory or in memory-mapped files."""
 
 import hashlib
 import json
@@ -13,27 +13,20 @@ from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 from torch import Tensor
 
+from datamodules.data_folder import writable_folder
 from datamodules.era5.fields import Fields, Values
-from datamodules.era5.files.cache import writable_folder
 from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
 from datamodules.era5.split import TaskHours
-from datamodules.era5.unfinished import becoming, remove_abandoned
 from datamodules.era5.variables import check_observed
-from gpvae.utils.atomic import replacing
-from gpvae.utils.locks import alone
-from gpvae.utils.row_store import Files, Memory, Place, fill
+from gpvae.utils.atomic import creating_folder, remove_abandoned
+from gpvae.utils.locks import excludes_others, exclusive
+from gpvae.utils.row_store import Files, Memory, RowStore, fill
 
 FOLDER = "era5_on_disk"
 
 
-class Part(NamedTuple):
-    """Some hours of a task.
-
-    Args:
-        times: Hours since the start of the stream `[T]`, double precision.
-        y: Values on the scale of the model `[S, T, V]`; 0 where not observed.
-        mask: Which values are observed `[S, T, V]`.
-    """
+class TaskValues(NamedTuple):
+    """The values of all S series at some hours of a task; times `[T]`, y and mask `[S, T, V]` as in `SeriesBatch`."""
 
     times: Tensor
     y: Tensor
@@ -42,18 +35,18 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Prepared:
-    """A stream that is ready to be learnt.
+    """The scaled values of all tasks.
 
     Args:
-        scaling: How values were scaled.
-        train: Of each task, the hours to learn from.
-        test: Of each task, the hours held out.
-        observed: Which share of all values is.
+        scaling: The scaling.
+        train: The values of each task at its training hours.
+        test: The values of each task at its held-out hours.
+        observed: The fraction of values that are observed.
     """
 
     scaling: Scaling
-    train: list[Part]
-    test: list[Part]
+    train: list[TaskValues]
+    test: list[TaskValues]
     observed: float
 
 
@@ -61,55 +54,60 @@ def prepare(
     fields: Fields,
     tasks: Sequence[TaskHours],
     first: NDArray[np.int64],
-    between: Callable[[int, int], Values] | None = None,
-    place: Place | None = None,
+    *,
+    read: Callable[[int, int], Values] | None = None,
+    store: RowStore | None = None,
 ) -> Prepared:
     """Scale the values of all tasks, one after the other.
 
     Args:
-        fields: What the stream is made of.
-        tasks: Its tasks.
-        first: The hours, of the first task, by which values are standardised.
-        between: Gives the values between two places in the hours; those of the fields if not given.
-        place: Where to keep what comes of them; in memory if not given.
+        fields: The data of the stream.
+        tasks: The hours of its tasks.
+        first: The hours of the first task that set the scale.
+        read: Reads values, as `fields.read`, which is the default.
+        store: The store for the scaled values; memory if not given.
     """
-    between, place, scaling = between or fields.between, place or Memory(), None
+    read, store, scaling = read or fields.read, store or Memory(), None
     series, seen = torch.arange(len(fields.latitude)), torch.zeros(2, len(fields.variables), dtype=torch.int64)
-    parts: dict[str, list[Part]] = {"train": [], "test": []}
+    parts: dict[str, list[TaskValues]] = {"train": [], "test": []}
     for number, task in enumerate(tasks):
         begin = task.first
-        values = torch.from_numpy(between(begin, task.last + 1))
+        values = torch.from_numpy(read(begin, task.last + 1))
         mask = values.isfinite()
         seen += torch.stack([mask.sum((0, 1)), torch.full_like(seen[1], mask[..., 0].numel())])
         if scaling is None:
             hours = torch.from_numpy(first - begin)
-            scaling = Scaling.of(fields.variables, values[:, hours], mask[:, hours])
-        for name, places in task._asdict().items():
-            hours = torch.from_numpy(places - begin)
+            scaling = Scaling.fit(fields.variables, values[:, hours], mask[:, hours])
+        for name, indices in task._asdict().items():
+            hours = torch.from_numpy(indices - begin)
             y, observed = fill(
-                place, _names(name, number), series, SERIES_AT_ONCE, _scaled(scaling, values[:, hours], mask[:, hours])
+                store,
+                _file_names(name, number),
+                series,
+                SERIES_AT_ONCE,
+                _scaled(scaling, values[:, hours], mask[:, hours]),
             )
-            parts[name].append(Part(torch.from_numpy(fields.hours[places]), y, observed))
+            parts[name].append(TaskValues(torch.from_numpy(fields.hours[indices]), y, observed))
     check_observed(fields.variables, (seen[0] > 0).tolist())
     assert scaling is not None
     return Prepared(scaling, parts["train"], parts["test"], float(seen[0].sum() / seen[1].sum()))
 
 
 def _scaled(scaling: Scaling, values: Tensor, mask: Tensor) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
-    """Gives the values of some series on the scale of the model, 0 where there are none, and where there are some."""
+    """A function that returns the scaled values of some series, 0 where they are missing, and their mask."""
     return lambda some: (scaling.to_model(values[some], some).where(mask[some], 0.0).float(), mask[some])
 
 
 def prepare_on_disk(
     fields: Fields, tasks: Sequence[TaskHours], first: NDArray[np.int64], options: dict[str, object]
 ) -> Prepared:
-    """The same in files of the data folder, made now or kept from an earlier run; memory holds a task at a time.
+    """As `prepare`, with the result in files that later runs reuse; memory holds one task at a time.
 
     Args:
-        fields: What the stream is made of.
-        tasks: Its tasks.
-        first: The hours, of the first task, by which values are standardised.
-        options: Whatever else the result depends on.
+        fields: The data of the stream.
+        tasks: The hours of its tasks.
+        first: The hours of the first task that set the scale.
+        options: Everything else that the result depends on.
     """
     about = [options, [v.short_name for v in fields.variables], str(fields.origin), fields.sources]
     digest = hashlib.sha256(json.dumps(about, default=str, sort_keys=True).encode())
@@ -118,39 +116,41 @@ def prepare_on_disk(
     parent = writable_folder(FOLDER)
     folder = parent / digest.hexdigest()[:32]
     lock = parent / f"{folder.name}.lock"
-    with alone(lock, f"the data of this stream are being written to {folder}"):
-        remove_abandoned(folder, lock)
+    with exclusive(lock, f"the data of this stream are being written to {folder}"):
+        remove_abandoned(folder, exclusive=excludes_others(lock))
         if not folder.exists():
             size = 5 * len(fields.latitude) * len(fields.hours) * len(fields.variables) / 1e9
-            rank_zero_info(f"Writing the values of all tasks to {folder}, {size:.3g} GB; later runs find them there.")
-            with becoming(folder) as unfinished:
-                place = Files(unfinished)
-                made = prepare(fields, tasks, first, place=place)
-                place.flush()  # else a loss of power could leave files of the right size, full of zeros
-                kept = {"mean": made.scaling.mean, "deviation": made.scaling.deviation, "observed": made.observed}
-                with replacing(unfinished / "scaling.pt") as path:
-                    torch.save(kept, path)
-    return _opened(folder, fields, tasks)
+            rank_zero_info(f"Writing the values of all tasks to {folder}, {size:.3g} GB; later runs reuse them.")
+            with creating_folder(folder) as temporary:
+                prepared = prepare(fields, tasks, first, store=Files(temporary))
+                scaling = {
+                    "mean": prepared.scaling.mean,
+                    "deviation": prepared.scaling.deviation,
+                    "observed": prepared.observed,
+                }
+                torch.save(scaling, temporary / "scaling.pt")
+    return _open(folder, fields, tasks)
 
 
-def _names(part: str, task: int) -> list[str]:
-    """What the values of a part of a task, and where they are observed, are called."""
+def _file_names(part: str, task: int) -> list[str]:
+    """The file names of the values and the mask of a task at its training or held-out hours."""
     return [f"{part}_{task:02d}_{kind}" for kind in ("y", "mask")]
 
 
-def _opened(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> Prepared:
-    kept = torch.load(folder / "scaling.pt", weights_only=True)
+def _open(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> Prepared:
+    saved = torch.load(folder / "scaling.pt", weights_only=True)
     files = Files(folder)
-    parts: dict[str, list[Part]] = {"train": [], "test": []}
+    parts: dict[str, list[TaskValues]] = {"train": [], "test": []}
     for number, task in enumerate(tasks):
-        for name, places in task._asdict().items():
-            shape, kinds = (len(fields.latitude), len(places), len(fields.variables)), (torch.float32, torch.bool)
+        for name, indices in task._asdict().items():
+            shape, dtypes = (len(fields.latitude), len(indices), len(fields.variables)), (torch.float32, torch.bool)
             try:
                 y, mask = (
-                    files.open(file, shape, kind) for file, kind in zip(_names(name, number), kinds, strict=True)
+                    files.open(file, shape, dtype)
+                    for file, dtype in zip(_file_names(name, number), dtypes, strict=True)
                 )
             except FileNotFoundError as error:
-                raise FileNotFoundError(f"{error}: remove {folder}, and it is made again") from error
-            parts[name].append(Part(torch.from_numpy(fields.hours[places]), y, mask))
-    scaling = Scaling(fields.variables, kept["mean"], kept["deviation"])
-    return Prepared(scaling, parts["train"], parts["test"], kept["observed"])
+                raise FileNotFoundError(f"{error}: remove {folder}, and it is created again") from error
+            parts[name].append(TaskValues(torch.from_numpy(fields.hours[indices]), y, mask))
+    scaling = Scaling(fields.variables, saved["mean"], saved["deviation"])
+    return Prepared(scaling, parts["train"], parts["test"], saved["observed"])

@@ -1,4 +1,4 @@
-"""Every variable on a scale of mean 0 and variance 1, and back to the units of files."""
+"""Scaling of every variable to mean 0 and variance 1, and back to the units of files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from torch import Tensor
 
 from datamodules.era5.variables import Variable
 
-SERIES_AT_ONCE = 1024  # in double precision
+SERIES_AT_ONCE = 1024  # converted to double precision together
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """The transform of each variable, then a shift and a factor.
+    """The transform of each variable, followed by standardisation.
 
     Args:
         variables: V variables.
-        mean: For each series and variable, what becomes 0 `[S, V]`.
-        deviation: For each variable, what becomes 1 `[V]`.
+        mean: The mean of each series and variable `[S, V]`.
+        deviation: The standard deviation of each variable `[V]`.
     """
 
     variables: tuple[Variable, ...]
@@ -26,22 +26,22 @@ class Scaling:
     deviation: Tensor
 
     @classmethod
-    def of(cls, variables: Sequence[Variable], values: Tensor, mask: Tensor) -> "Scaling":
+    def fit(cls, variables: Sequence[Variable], values: Tensor, mask: Tensor) -> "Scaling":
         """The scaling that gives these values mean 0 and variance 1 in every variable.
 
-        Variables that depend on height have a mean for each series, and one deviation from these means for all. A
-        variable that is constant here, such as sunlight in a polar night, is only shifted.
+        Variables that depend on height have a mean for each series, and one deviation from these means for all series.
+        A variable that is constant here, such as sunlight in a polar night, is only shifted.
 
         Args:
             variables: V variables.
             values: In the units of files `[S, T, V]`.
-            mask: Which of them are observed `[S, T, V]`; each variable must be, somewhere.
+            mask: Which of them are observed `[S, T, V]`, at least one of each variable.
         """
         missing = [v.short_name for v, seen in zip(variables, mask.flatten(0, 1).any(dim=0), strict=True) if not seen]
         if missing:
             raise ValueError(
-                f"No value of {', '.join(missing)} is observed in the training hours of the first task, from which the "
-                "scale of every variable is taken: choose another start, other places, or leave them out."
+                f"No value of {', '.join(missing)} is observed in the training hours of the first task, which set the "
+                "scale of every variable: choose another start, other locations, or leave them out."
             )
         parts = list(zip(values.split(SERIES_AT_ONCE), mask.split(SERIES_AT_ONCE), strict=True))
         sums = torch.cat([_observed(variables, *part).sum(dim=1) for part in parts])
@@ -51,15 +51,15 @@ class Scaling:
         per_location = torch.tensor([variable.per_location for variable in variables])
         mean = own.where(per_location & (count > 0), pooled)
         squares = torch.zeros_like(pooled)
-        for (some, seen), middle in zip(parts, mean.split(SERIES_AT_ONCE), strict=True):
-            apart = (_observed(variables, some, seen) - middle[:, None]).square()
-            squares += apart.where(seen, 0.0).sum(dim=(0, 1))
+        for (some, observed), centre in zip(parts, mean.split(SERIES_AT_ONCE), strict=True):
+            residuals = (_observed(variables, some, observed) - centre[:, None]).square()
+            squares += residuals.where(observed, 0.0).sum(dim=(0, 1))
         deviation = (squares / count.sum(dim=0)).sqrt()
         constant = deviation <= 1e-6 * pooled.abs().clamp(min=1e-30)  # as constant as single precision can be
         return cls(tuple(variables), mean, deviation.where(~constant, 1.0))
 
     def to_model(self, values: Tensor, series: Tensor | None = None) -> Tensor:
-        """Values to learn from, double precision.
+        """Values on the scale of the model, double precision.
 
         Args:
             values: In the units of files `[B, T, V]`; NaN stays NaN.
@@ -82,7 +82,7 @@ class Scaling:
 
 
 def _observed(variables: Sequence[Variable], values: Tensor, mask: Tensor) -> Tensor:
-    """Transformed values, 0 where there are none."""
+    """Transformed values, 0 where they are missing."""
     return _transformed(variables, values.double()).where(mask, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Streams of many series over common hours: split into tasks, scaled, and given out in batches of series."""
+"""Streams of many series over common hours: split into tasks, scaled, and loaded in batches of series."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
@@ -13,18 +13,18 @@ from torch import Tensor
 
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
-from datamodules.era5.prepared import Part, Prepared, prepare, prepare_on_disk
-from datamodules.era5.split import merged, split_hours
+from datamodules.era5.prepared import Prepared, TaskValues, prepare, prepare_on_disk
+from datamodules.era5.split import merge, split_hours
 from datamodules.era5.variables import Variable
-from datamodules.stream import TaskStream, check_least
+from datamodules.stream import TaskStream, check_minimum
 
 EVALUATION_BATCH = 64  # series
-PREDICTED_TIMES = 256  # at once
-PREDICTED_VALUES = 2**16  # at once: with 100 samples of each, 50 MB
+PREDICTED_TIMES = 256  # predicted at once
+PREDICTED_VALUES = 2**16  # predicted at once: with 100 samples of each, 50 MB
 
 
 class Coordinates(NamedTuple):
-    """Where and when a stream is.
+    """The coordinates of a stream in space and time.
 
     Args:
         latitude: Degrees north of each series `[S]`.
@@ -38,31 +38,32 @@ class Coordinates(NamedTuple):
 
 
 class SeriesStream(TaskStream):
-    """Series of several variables over common hours, cut into tasks of equal length in time.
+    """Series of several variables over common hours, divided into tasks of equal length in time.
 
-    A share of the hours of each task is held out for test, in all series alike. Values are transformed and
+    A fraction of the hours of each task is held out for test, the same in all series. Values are transformed, and
     standardised by the training hours of the first task.
 
     Args:
-        num_tasks: How many tasks there are.
-        hours_per_task: How long each task is; missing hours count.
-        test_share: Which share of the hours of each task is held out for test.
+        num_tasks: The number of tasks.
+        hours_per_task: The length of each task in hours, including missing ones.
+        test_share: The fraction of the hours of each task that is held out for test.
         seed: Fixes which hours are held out, and the order of minibatches.
         batch_size: Series in a minibatch on each device; all of them at every step if not given.
         epochs_per_task: Epochs each task is learnt for.
-        stop_after: Learn only the first so many tasks; all if not given.
-        predict_every: Hours between the times that `predict` is for, such as 0.5, from the start of the stream to the
-            last hour of the tasks learnt; the held-out hours of every task if not given.
-        joint: Whether to learn all tasks at once, as one: what a stream of tasks is measured against. Hours are held
-            out, and values standardised, as in the stream.
-        on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, made once, not in memory: for more
-            series than memory holds.
+        stop_after: The number of tasks to learn, from the first; all if not given.
+        predict_every: Hours between the times to predict, such as 0.5, from the start of the stream to the last hour
+            of the tasks learnt; the held-out hours of every task if not given.
+        joint: Whether to learn all tasks at once, as one: the baseline for a stream of tasks. Hours are held out, and
+            values standardised, as in the stream.
+        on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
+            for more series than fit in memory.
     """
 
     def __init__(
         self,
         num_tasks: int = 10,
         hours_per_task: int = 186,
+        *,
         test_share: float = 0.2,
         seed: int = 0,
         batch_size: int | None = None,
@@ -72,56 +73,58 @@ class SeriesStream(TaskStream):
         joint: bool = False,
         on_disk: bool = False,
     ) -> None:
-        super().__init__(1 if joint else num_tasks, seed, epochs_per_task, stop_after)
-        check_least(hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1))
+        super().__init__(1 if joint else num_tasks, seed=seed, epochs_per_task=epochs_per_task, stop_after=stop_after)
+        check_minimum(hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1))
         if not 0 < test_share < 1:
             raise ValueError(f"test_share is {test_share}: it must be between 0 and 1, such as 0.2.")
         if predict_every is not None and not 1 / 3600 <= predict_every < float("inf"):
-            raise ValueError(f"predict_every is {predict_every}: it must be hours, such as 0.5, at least a second.")
+            raise ValueError(
+                f"predict_every is {predict_every}: it must be a number of hours, such as 0.5, of at least a second."
+            )
         self.hours_per_task, self.test_share, self.batch_size = hours_per_task, test_share, batch_size
         self.predict_every, self.joint, self.num_parts = predict_every, joint, num_tasks
         self.on_disk = on_disk
-        self._made: tuple[Fields, Prepared] | None = None
-        self.hparams.pop("on_disk", None)  # a run may be resumed with the other: the data are the same
+        self._data: tuple[Fields, Prepared] | None = None
+        self.hparams.pop("on_disk", None)  # a run may be resumed with another value: the data are the same
 
     @abstractmethod
     def open(self) -> AbstractContextManager[Fields]:
-        """The values as files have them, from the first hour of the stream to its last, while they are open."""
+        """The data in the units of files, from the first hour of the stream to its last, as long as they are open."""
 
     def setup(self, stage: str | None = None) -> None:
-        """Read the values, make the tasks and scale them, once.
+        """Read the values, split them into tasks and scale them, once.
 
         Args:
-            stage: What Lightning is about to do; the data are the same for all of it.
+            stage: The stage of the trainer; the data do not depend on it.
         """
-        if self._made is not None:
+        if self._data is not None:
             return
         with self.open() as fields:
             split = split_hours(fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed)
-            tasks = [merged(split)] if self.joint else split
+            tasks = [merge(split)] if self.joint else split
             if self.on_disk:
-                free = ("batch_size", "epochs_per_task", "stop_after", "predict_every")
-                options = {name: value for name, value in self.hparams.items() if name not in free}
-                made = prepare_on_disk(fields, tasks, split[0].train, options)
+                irrelevant = ("batch_size", "epochs_per_task", "stop_after", "predict_every")
+                options = {name: value for name, value in self.hparams.items() if name not in irrelevant}
+                prepared = prepare_on_disk(fields, tasks, split[0].train, options)
             else:
-                whole = fields.between(0, len(fields.hours))  # faster than task by task
-                made = prepare(fields, tasks, split[0].train, lambda first, before: whole[:, first:before])
-        self._made = fields, made
+                values = fields.read(0, len(fields.hours))  # faster than task by task
+                prepared = prepare(fields, tasks, split[0].train, read=lambda first, before: values[:, first:before])
+        self._data = fields, prepared
         rank_zero_info(
             f"{self.num_series} series of {self.num_variables} variables, {len(fields.hours)} of "
             f"{self.num_hours} hours from {np.datetime_as_string(fields.origin, unit='m')}, "
-            f"{made.observed:.1%} of the values observed."
+            f"{prepared.observed:.1%} of the values observed."
         )
 
     def identity(self) -> dict[str, Any]:
-        """Places, variables and first hour that were found in files, and the scale of the first task; once all is read.
+        """Locations, variables, first hour and scale of the first task; empty until `setup`.
 
-        Later hours may yet come, or be revised.
+        Later values are left out: they may be added or revised.
         """
-        if self._made is None:
+        if self._data is None:
             return {}
-        fields, made = self._made
-        mean, deviation = made.scaling.mean.mean(0), made.scaling.deviation
+        fields, prepared = self._data
+        mean, deviation = prepared.scaling.mean.mean(0), prepared.scaling.deviation
         return {
             "places": torch.from_numpy(np.stack([fields.latitude, fields.longitude])),
             "first hours": str(np.datetime_as_string(fields.origin, unit="m")),
@@ -131,7 +134,7 @@ class SeriesStream(TaskStream):
 
     @property
     def num_hours(self) -> int:
-        """How long the stream is, missing hours included."""
+        """The length of the stream in hours, including missing ones."""
         return self.num_parts * self.hours_per_task
 
     @property
@@ -156,23 +159,23 @@ class SeriesStream(TaskStream):
 
     @property
     def coordinates(self) -> Coordinates:
-        """Where the series are, and when hour 0 is."""
+        """The locations of the series, and the time of hour 0."""
         return Coordinates(self.fields.latitude, self.fields.longitude, self.fields.origin)
 
     @property
     def synthetic(self) -> bool:
-        """Whether the data are made up, as results should then say."""
+        """Whether the data are synthetic, which results should state."""
         return False
 
     @property
     def num_batches(self) -> int:
-        """How many batches an epoch has, on one device."""
-        if self._made is None or self.batch_size is None:
+        """The number of batches in an epoch, on one device."""
+        if self._data is None or self.batch_size is None:
             return 1
         return -(-self.num_series // self.batch_size)
 
     def to_physical(self, values: Tensor, series: Tensor) -> Tensor:
-        """Values in the units of files, from the scale of the model; monotone, so quantiles stay quantiles.
+        """Values in the units of files; monotone, so quantiles stay quantiles.
 
         Args:
             values: On the scale of the model `[..., B, T, V]`: means, samples or quantiles, not deviations.
@@ -180,7 +183,7 @@ class SeriesStream(TaskStream):
         """
         return self._prepared().scaling.to_physical(values, series)
 
-    def task_data(self, task: int) -> Part:
+    def task_data(self, task: int) -> TaskValues:
         """All series at the training hours of a task: times `[T]`, y `[S, T, V]` and mask `[S, T, V]`.
 
         Args:
@@ -189,34 +192,22 @@ class SeriesStream(TaskStream):
         return self._task(task, self._prepared().train)
 
     def train_loader(self, task: int, epoch: int, rank: int, world_size: int) -> SeriesLoader:
-        """Batches of series at the training hours of a task.
-
-        Args:
-            task: The task, from 0.
-            epoch: The epoch.
-            rank: Which of the processes this is, from 0.
-            world_size: How many processes share the series.
-        """
-        return SeriesLoader(*self.task_data(task), self.batch_size, self.seed, epoch, True, rank, world_size)
+        """Batches of series at the training hours of a task, see `TaskStream`."""
+        options: dict[str, Any] = {"seed": self.seed, "epoch": epoch, "rank": rank}
+        return SeriesLoader(*self.task_data(task), self.batch_size, shuffle=True, world_size=world_size, **options)
 
     def test_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
-        """Batches of series at the held-out hours of a task.
-
-        Args:
-            task: The task, from 0.
-            rank: Which of the processes this is, from 0.
-            world_size: How many processes share the series.
-        """
+        """Batches of series at the held-out hours of a task, see `TaskStream`."""
         self._check_shared(world_size)
         held_out = self._task(task, self._prepared().test)
         return SeriesLoader(*held_out, EVALUATION_BATCH, rank=rank, world_size=world_size)
 
     def predict_dataloader(self) -> list[Iterable[Any]]:
-        """Series at the times to predict, a loader for some of the times each: see `predict_every`."""
+        """Series at the times to predict (see `predict_every`), with a loader for each group of times."""
         if self.predict_every is None:
             parts = list(self._prepared().test)
         else:
-            parts = [self._unknown_at(times) for times in self._times_to_predict().split(PREDICTED_TIMES)]
+            parts = [self._unobserved(times) for times in self._times_to_predict().split(PREDICTED_TIMES)]
         rank, world_size = self._process()
         self._check_shared(world_size)
         sizes = [max(1, PREDICTED_VALUES // (len(times) * self.num_variables)) for times, _, _ in parts]
@@ -226,35 +217,36 @@ class SeriesStream(TaskStream):
 
     def _times_to_predict(self) -> Tensor:
         assert self.predict_every is not None
-        made, learnt = self._prepared(), self.num_learnt - 1
-        last = 3600 * max(float(part[learnt].times[-1]) for part in (made.train, made.test))
-        seconds = round(3600 * self.predict_every)  # whole ones, so that a third of an hour is twenty minutes
+        prepared, learnt = self._prepared(), self.num_learnt - 1
+        last = 3600 * max(float(part[learnt].times[-1]) for part in (prepared.train, prepared.test))
+        seconds = round(3600 * self.predict_every)  # whole seconds, so that a third of an hour is twenty minutes
         return torch.arange(int(last // seconds) + 1, dtype=torch.float64) * seconds / 3600
 
-    def _unknown_at(self, times: Tensor) -> Part:
+    def _unobserved(self, times: Tensor) -> TaskValues:
         shape = self.num_series, len(times), self.num_variables
-        return Part(times, torch.zeros(1).expand(shape), torch.zeros(1, dtype=torch.bool).expand(shape))
+        return TaskValues(times, torch.zeros(1).expand(shape), torch.zeros(1, dtype=torch.bool).expand(shape))
 
     def _check_shared(self, world_size: int) -> None:
         if self.num_series < world_size:
             raise ValueError(  # Lightning would skip evaluation there, and hang
-                f"{self.num_series} series cannot be shared by {world_size} processes: fewer devices, or more points."
+                f"{self.num_series} series cannot be shared by {world_size} processes: use fewer devices, or raise "
+                "points."
             )
 
     @property
     def fields(self) -> Fields:
-        """What the stream is made of."""
+        """The data of the stream, in the units of files."""
         return self._ready()[0]
 
     def _prepared(self) -> Prepared:
         return self._ready()[1]
 
     def _ready(self) -> tuple[Fields, Prepared]:
-        if self._made is None:
-            raise RuntimeError("The data are not read yet: call setup() first, or let the trainer do it.")
-        return self._made
+        if self._data is None:
+            raise RuntimeError("The data are not read yet: call setup() first, or let the trainer call it.")
+        return self._data
 
-    def _task(self, task: int, parts: list[Part]) -> Part:
+    def _task(self, task: int, parts: list[TaskValues]) -> TaskValues:
         if not 0 <= task < len(parts):
             raise ValueError(f"There is no task {task}: tasks are numbered from 0 to {len(parts) - 1}.")
         return parts[task]

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 
 class TaskHours(NamedTuple):
-    """The hours of a task, as places in the whole stream.
+    """The hours of a task, as indices into the hours of the stream.
 
     Args:
-        train: Hours to learn from, in order.
-        test: Hours held out, in order.
+        train: Training hours, in order.
+        test: Held-out hours, in order.
     """
 
     train: NDArray[np.int64]
@@ -29,41 +29,41 @@ class TaskHours(NamedTuple):
         return int(max(self.train[-1], self.test[-1]))
 
 
-def merged(tasks: Sequence[TaskHours]) -> TaskHours:
+def merge(tasks: Sequence[TaskHours]) -> TaskHours:
     """Several tasks as one."""
-    train, test = (np.concatenate(places) for places in zip(*tasks, strict=True))
+    train, test = (np.concatenate(indices) for indices in zip(*tasks, strict=True))
     return TaskHours(train, test)
 
 
 def split_hours(
     hours: NDArray[np.float64], num_tasks: int, hours_per_task: int, test_share: float, seed: int
 ) -> list[TaskHours]:
-    """Cut a stream into tasks of equal length in time, and hold out a share of the hours of each.
+    """Divide a stream into tasks of equal length in time, and hold out a fraction of the hours of each.
 
-    What is missing is missing: a task with gaps has fewer hours than others. What is drawn for a task depends on the
-    seed, the task and its number of hours, and on nothing else.
+    A task with missing hours has fewer hours than others. Which hours of a task are held out depends only on the seed,
+    the task and its number of hours.
 
     Args:
-        hours: The hours there are, since the start of the stream, in order `[T]`.
-        num_tasks: How many tasks.
-        hours_per_task: How long each is.
-        test_share: Which share of its hours is held out.
+        hours: The hours with data since the start of the stream, in order `[T]`.
+        num_tasks: The number of tasks.
+        hours_per_task: The length of each.
+        test_share: The fraction of its hours that is held out.
         seed: Fixes which.
 
     Raises:
-        ValueError: A task has less than two hours, one to learn from and one to hold out.
+        ValueError: A task has less than two hours, one for training and one for test.
     """
     task_of_hour = hours // hours_per_task
     tasks = []
     for task in range(num_tasks):
-        places = np.flatnonzero(task_of_hour == task)
-        if len(places) < 2:
+        indices = np.flatnonzero(task_of_hour == task)
+        if len(indices) < 2:
             raise ValueError(
                 f"Task {task + 1} of {num_tasks}, {hours_per_task} hours from hour {task * hours_per_task} of the "
-                f"stream, has {len(places)} hour(s) of data: it needs at least 2. Lower num_tasks or raise "
+                f"stream, has {len(indices)} hour(s) of data: it needs at least 2. Lower num_tasks or raise "
                 "hours_per_task, choose another start, or give more files."
             )
-        num_test = min(max(round(test_share * len(places)), 1), len(places) - 1)
-        held_out = np.random.default_rng([seed, 1, task]).permutation(len(places)) < num_test
-        tasks.append(TaskHours(places[~held_out], places[held_out]))
+        num_test = min(max(round(test_share * len(indices)), 1), len(indices) - 1)
+        held_out = np.random.default_rng([seed, 1, task]).permutation(len(indices)) < num_test
+        tasks.append(TaskHours(indices[~held_out], indices[held_out]))
     return tasks

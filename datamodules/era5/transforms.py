@@ -1,4 +1,4 @@
-"""From the units of files to a scale on which a Gaussian fits better, and back."""
+"""Transforms from the units of files to a scale on which a Gaussian fits better, and back."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,40 +8,40 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Transform:
-    """A factor, limits and a curve; monotone, so quantiles stay quantiles.
+    """A factor, bounds and a curve; monotone, so quantiles stay quantiles.
 
-    The way back never leaves the limits: a Gaussian may put some mass on negative rain, but no rain is negative.
+    The inverse respects the bounds: a Gaussian may put some mass on negative rain, but no rain is negative.
 
     Args:
-        factor: What values in files are multiplied by.
-        least: The least value there can be, after the factor; values below come from rounding.
-        most: The largest value there can be, after the factor.
-        curve: "linear" leaves it at that; "log" and "log1p" take that logarithm.
+        factor: The factor that values in files are multiplied by.
+        low: The lower bound, after the factor; values below it come from rounding.
+        high: The upper bound, after the factor.
+        curve: "linear" applies no curve; "log" and "log1p" take that logarithm.
     """
 
     factor: float = 1.0
-    least: float | None = None
-    most: float | None = None
+    low: float | None = None
+    high: float | None = None
     curve: Literal["linear", "log", "log1p"] = "linear"
 
     @property
     def needs_units(self) -> bool:
-        """Whether the transform is for particular units only."""
+        """Whether the transform is valid for particular units only."""
         return self.factor != 1.0 or self.curve != "linear"
 
     def to_model(self, values: Tensor) -> Tensor:
-        """Values to learn from.
+        """Values on the scale of the model.
 
         Args:
-            values: As in files; NaN stays NaN.
+            values: In the units of files; NaN stays NaN.
         """
-        values = self._within(values * self.factor)
+        values = self._clamp(values * self.factor)
         if self.curve == "log":
             return values.log()
         return values.log1p() if self.curve == "log1p" else values
 
     def to_physical(self, values: Tensor) -> Tensor:
-        """Values as in files, from what `to_model` gives or a model makes up.
+        """Values in the units of files.
 
         Args:
             values: On the scale of the model.
@@ -50,10 +50,10 @@ class Transform:
             values = values.exp()
         elif self.curve == "log1p":
             values = values.expm1()
-        return self._within(values) / self.factor
+        return self._clamp(values) / self.factor
 
-    def _within(self, values: Tensor) -> Tensor:
-        return values if self.least is None and self.most is None else values.clamp(self.least, self.most)
+    def _clamp(self, values: Tensor) -> Tensor:
+        return values if self.low is None and self.high is None else values.clamp(self.low, self.high)
 
 
 IDENTITY = Transform()

@@ -1,4 +1,4 @@
-"""The variables of ERA5: what they are called where, and how each is transformed before it is learnt."""
+"""The variables of ERA5: their names, units and transforms."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ class Variable:
     """One quantity of ERA5.
 
     Args:
-        name: The long name, by which the Climate Data Store takes requests.
+        name: The long name, as in requests to the Climate Data Store.
         short_name: The name in files.
         units: The units in files, and of everything we write.
         step_type: Whether it holds at the hour ("instant"), or is a sum, a maximum or a mean over the hour before.
-        transform: To the scale on which it is learnt.
-        over: Where it means something; elsewhere its values are masked, if the files have a land-sea mask.
-        per_location: Whether each location has a mean of its own, as for what depends on height.
-        static: Whether it stays the same at all times, and so is nothing to learn.
+        transform: The transform to the scale on which it is learnt.
+        over: Where it is defined; elsewhere its values are masked, if the files have a land-sea mask.
+        per_location: Whether each location has its own mean, as for variables that depend on height.
+        static: Whether it is constant in time, so that there is nothing to learn.
     """
 
     name: str
@@ -35,10 +35,10 @@ class Variable:
     static: bool = False
 
 
-RADIATION = Transform(factor=1 / 3600, least=0.0)  # J/m² over an hour to W/m²
+RADIATION = Transform(factor=1 / 3600, low=0.0)  # J/m² over an hour to W/m²
 NET_RADIATION = Transform(factor=1 / 3600)  # either sign
-RAIN = Transform(factor=1000.0, least=0.0, curve="log1p")  # m to mm
-COVER = Transform(least=0.0, most=1.0)
+RAIN = Transform(factor=1000.0, low=0.0, curve="log1p")  # m to mm
+COVER = Transform(low=0.0, high=1.0)
 
 DEFAULT_VARIABLES = (
     Variable("2m_temperature", "t2m", "K"),
@@ -52,16 +52,14 @@ DEFAULT_VARIABLES = (
     Variable("total_cloud_cover", "tcc", "(0 - 1)", transform=COVER),
     Variable("low_cloud_cover", "lcc", "(0 - 1)", transform=COVER),
     Variable("total_column_water_vapour", "tcwv", "kg m**-2"),
-    Variable("boundary_layer_height", "blh", "m", transform=Transform(least=1.0, curve="log")),
-    Variable(
-        "convective_available_potential_energy", "cape", "J kg**-1", transform=Transform(least=0.0, curve="log1p")
-    ),
+    Variable("boundary_layer_height", "blh", "m", transform=Transform(low=1.0, curve="log")),
+    Variable("convective_available_potential_energy", "cape", "J kg**-1", transform=Transform(low=0.0, curve="log1p")),
     Variable("surface_solar_radiation_downwards", "ssrd", "J m**-2", "accum", RADIATION),
     Variable("surface_thermal_radiation_downwards", "strd", "J m**-2", "accum", RADIATION),
     Variable("skin_temperature", "skt", "K"),
     Variable("volumetric_soil_water_layer_1", "swvl1", "m**3 m**-3", over="land"),
 )
-"""The seventeen that are learnt unless others are asked for."""
+"""The seventeen variables that are learnt by default."""
 
 OTHER_VARIABLES = (
     Variable("10m_wind_gust_since_previous_post_processing", "fg10", "m s**-1", "max"),
@@ -89,7 +87,7 @@ LONG_NAMES = {variable.name: variable.short_name for variable in KNOWN.values()}
 
 
 def is_static(short_name: str) -> bool:
-    """Whether a variable is known to stay the same at all times.
+    """Whether a variable is known to be constant in time.
 
     Args:
         short_name: Its name in files.
@@ -98,56 +96,56 @@ def is_static(short_name: str) -> bool:
 
 
 def describe(short_name: str, long_name: str = "", units: str = "") -> Variable:
-    """What is known of a variable; one that is not known is learnt as it is.
+    """The description of a variable; an unknown one is learnt without a transform.
 
     Args:
         short_name: Its name in files.
-        long_name: What files say it is.
-        units: The units that files give it.
+        long_name: Its long name in files.
+        units: Its units in files.
 
     Raises:
-        ValueError: The transform of the variable is for other units.
+        ValueError: The units in files differ from those that its transform needs.
     """
     if short_name not in KNOWN:
         return Variable(long_name or short_name, short_name, units or "1")
     known = KNOWN[short_name]
-    if units and known.transform.needs_units and _plain(units) != _plain(known.units):
+    if units and known.transform.needs_units and _normalise(units) != _normalise(known.units):
         raise ValueError(
-            f"The files give {short_name} ({known.name}) in {units!r}, ERA5 in {known.units!r}: convert it back, for "
+            f"The files give {short_name} ({known.name}) in {units!r}, ERA5 in {known.units!r}: convert it back, as "
             "its transform would be wrong, or leave it out of `variables`."
         )
     return known
 
 
 def choose(wanted: Iterable[str], available: Iterable[str], changing: Iterable[str]) -> list[str]:
-    """The short names of the variables that are asked for by either name.
+    """The short names of requested variables.
 
     Args:
         wanted: Long names, as in requests, or short ones, as in files.
-        available: Short names of what the files hold.
+        available: Short names of all variables in the files.
         changing: Those of them that change with time.
 
     Raises:
-        ValueError: One is not there, is asked for twice, or never changes.
+        ValueError: A variable is missing, is requested twice, or does not change with time.
     """
-    there, changing, chosen = sorted(available), set(changing), []
+    found, changing, chosen = sorted(available), set(changing), []
     for name in wanted:
         short_name = LONG_NAMES.get(name, name)
-        if short_name not in there:
-            hint = nearest(name, [*there, *(n for n, s in LONG_NAMES.items() if s in there)])
-            raise ValueError(f"The files have no variable {name!r}{hint}. They have: {', '.join(there)}.")
+        if short_name not in found:
+            hint = nearest(name, [*found, *(n for n, s in LONG_NAMES.items() if s in found)])
+            raise ValueError(f"The files have no variable {name!r}{hint}. They have: {', '.join(found)}.")
         if short_name not in changing:
             raise ValueError(f"{name!r} does not change with time, so there is nothing to learn: leave it out.")
         if short_name in chosen:
-            raise ValueError(f"{name!r} is twice in `variables`: ask for it once.")
+            raise ValueError(f"{name!r} is twice in `variables`: name it once.")
         chosen.append(short_name)
     if not chosen:
-        raise ValueError(f"`variables` is empty: name some, or give none for the usual ones. {', '.join(there)} exist.")
+        raise ValueError(f"`variables` is empty: name some of {', '.join(found)}, or leave it out for the default.")
     return chosen
 
 
-def _plain(units: str) -> str:
-    """Units without what different writers do differently: `J m**-2` and `J m^-2` are `Jm-2`."""
+def _normalise(units: str) -> str:
+    """Units without differences in notation: `J m**-2` and `J m^-2` are `Jm-2`."""
     return "".join(character for character in units if character not in " *^()")
 
 
@@ -158,9 +156,9 @@ def check_observed(variables: Sequence[Variable], observed: Iterable[bool]) -> N
         variables: V variables.
         observed: Which of them have values `[V]`.
     """
-    for variable, there in zip(variables, observed, strict=True):
-        if not there:
+    for variable, has_values in zip(variables, observed, strict=True):
+        if not has_values:
             raise ValueError(
-                f"{variable.short_name} ({variable.name}) has no values at all, only NaN, in the chosen hours and "
-                "places: leave it out of `variables`, or choose others."
+                f"{variable.short_name} ({variable.name}) has no values at all, only NaN, at the chosen hours and "
+                "locations: leave it out of `variables`, or choose others."
             )

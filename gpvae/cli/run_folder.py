@@ -9,11 +9,11 @@ from pathlib import Path
 
 from lightning.pytorch.utilities import rank_zero_info
 
-from gpvae.utils.locks import hold_in_time, let_go
+from gpvae.utils.locks import acquire, release
 
 EARLIER = ".earlier"
-#: Seconds that a process which was killed may take to be gone.
-PATIENCE = 3.0
+#: Seconds to wait for the lock of a run folder: a killed process may take a while to exit.
+LOCK_TIMEOUT = 3.0
 #: Options of data that change how far a run goes, what it predicts or how data are downloaded, not its results.
 NEUTRAL_OPTIONS = ("stop_after", "predict_every", "download_hours", "refetch_preliminary")
 KEYS_NOT_IN_NAME = tuple(f"data.{init}{option}" for init in ("", "init_args.") for option in NEUTRAL_OPTIONS)
@@ -47,30 +47,30 @@ def check_name(name: str) -> None:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Have the folder of a run to oneself; it is free again when this process ends, however it ends.
+    """Lock the folder of a run for this process; the lock is released when the process ends, however it ends.
 
     Args:
         folder: The folder of the run.
 
     Raises:
-        OSError: It cannot be written to, or another process has it.
+        OSError: The folder cannot be written to, or another process uses it.
     """
     lock = folder.with_name(f".{folder.name}.lock")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        held = hold_in_time(lock, PATIENCE)
+        descriptor = acquire(lock, LOCK_TIMEOUT)
     except OSError as error:
         raise OSError(
             f"results cannot be written to {folder} ({error}): give another folder as --trainer.default_root_dir"
         ) from error
-    if held is None:
+    if descriptor is None:
         raise BlockingIOError(
             f"another process is at the run in {folder}: wait for its end, or give this one a --name of its own"
         )
     try:
         yield
     finally:
-        let_go(lock, held)
+        release(lock, descriptor)
 
 
 def clear(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which of the processes that train together this is, what is its own, and sums over all of them."""
+"""The processes of distributed training: rank and world size, the items of each, and reductions over all of them."""
 
 import torch
 import torch.distributed as dist
@@ -6,18 +6,18 @@ from torch import Tensor
 
 
 def num_processes() -> int:
-    """How many processes train together."""
-    return dist.get_world_size() if _together() else 1
+    """The number of processes that train together (world size)."""
+    return dist.get_world_size() if _is_distributed() else 1
 
 
 def process_number() -> int:
-    """Which of them this is, from 0."""
-    return dist.get_rank() if _together() else 0
+    """The rank of this process, from 0."""
+    return dist.get_rank() if _is_distributed() else 0
 
 
 def over_processes(value: Tensor) -> Tensor:
-    """The sum of a tensor over all processes, on each of them; the tensor itself if there is but one."""
-    if not _together():
+    """The sum of a tensor over all processes, on each of them; the tensor itself if there is only one process."""
+    if not _is_distributed():
         return value
     value = value.clone()
     dist.all_reduce(value)
@@ -25,42 +25,42 @@ def over_processes(value: Tensor) -> Tensor:
 
 
 def own(number: int) -> Tensor:
-    """Of items 0, 1, ..., those of this process: every W-th of them, from its own number on."""
+    """The items of this process among 0, 1, ...: every W-th, starting with its rank."""
     return torch.arange(process_number(), number, num_processes())
 
 
 def own_places(items: Tensor) -> Tensor:
-    """Where items of this process are among its own."""
+    """The positions of items of this process among all its items."""
     return items // num_processes()
 
 
 def gathered(rows: Tensor) -> Tensor:
-    """The rows of all processes in the order of items, on the first process; elsewhere what is there already.
+    """The rows of all processes in the order of items, on the first process; on others, their own rows.
 
     Args:
         rows: A row for each item of this process.
     """
-    if not _together():
+    if not _is_distributed():
         return rows
     counts = [torch.zeros((), dtype=torch.int64, device=rows.device) for _ in range(num_processes())]
     dist.all_gather(counts, torch.tensor(len(rows), device=rows.device))
-    most = int(max(counts))
-    padded = torch.cat([rows, rows.new_zeros(most - len(rows), *rows.shape[1:])])
+    largest = int(max(counts))
+    padded = torch.cat([rows, rows.new_zeros(largest - len(rows), *rows.shape[1:])])
     parts = [torch.empty_like(padded) for _ in counts] if process_number() == 0 else None
     dist.gather(padded, parts)
     return rows if parts is None else torch.stack(parts, 1).flatten(0, 1)[: int(sum(counts))]
 
 
 def leave_process_group() -> None:
-    """Leave the group of processes, where there is one and its work is done.
+    """Destroy the process group, if there is one, at the end of a program.
 
-    Lightning leaves only those of NCCL. The threads of gloo would still be there when the interpreter goes, and one
-    that then lets go of a tensor aborts its process: a run whose every result is written would end as a failure
+    Lightning destroys only those of NCCL. The threads of gloo would outlive the interpreter, and one that then releases
+    a tensor aborts its process: a run that has written all its results would end as a failure
     (https://github.com/pytorch/pytorch/pull/179291).
     """
-    if _together():
+    if _is_distributed():
         dist.destroy_process_group()
 
 
-def _together() -> bool:
+def _is_distributed() -> bool:
     return dist.is_available() and dist.is_initialized()

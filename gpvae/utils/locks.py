@@ -1,5 +1,11 @@
-"""One process at a time, also among runs that know nothing of each other."""
+"""File locks between processes that are started independently of each other.
 
+The package filelock does not replace this module. Where the disk supports no locks, it raises, or falls back to files
+that outlive a killed process; it refuses a lock file that another user made; and it leaves lock files behind. Wrapping
+it to behave as below takes as much code as flock itself.
+"""
+
+import math
 import os
 import sys
 import time
@@ -12,40 +18,75 @@ from lightning.pytorch.utilities import rank_zero_info
 if sys.platform != "win32":
     import fcntl
 
-POLL = 0.2  # seconds
+POLL_INTERVAL = 0.2  # seconds
 
 
 @contextmanager
-def alone(path: Path, reason: str) -> Iterator[None]:
-    """Wait until no other process is within, whose end, however it ends, lets the next one in.
+def exclusive(path: Path, reason: str) -> Iterator[None]:
+    """Hold a lock; wait for it if another process holds it.
 
     Args:
-        path: The file that stands for the lock.
-        reason: What the others do, in words.
+        path: The lock file.
+        reason: What the other process does, for the log.
     """
-    told = False
-    while (held := hold(path)) is None:
-        if not told:
-            rank_zero_info(f"Waiting: {reason}.")
-            told = True
-        time.sleep(POLL)
+    descriptor = acquire(path)
+    if descriptor is None:
+        rank_zero_info(f"Waiting: {reason}.")
+        descriptor = acquire(path, timeout=math.inf)
+    assert descriptor is not None
     try:
         yield
     finally:
-        let_go(path, held)
+        release(path, descriptor)
 
 
-def hold(path: Path) -> int | None:
-    """Hold a file until it is let go or this process ends, however it ends; nothing if another process holds it.
+def acquire(path: Path, timeout: float = 0.0) -> int | None:
+    """Acquire a lock, which is held until it is released or this process ends, however it ends.
 
-    Where the system or the disk knows no such thing, nobody waits.
+    Where the system or the disk supports no locks, this always succeeds.
 
     Args:
-        path: The file, made if need be.
+        path: The lock file; it is created if needed.
+        timeout: Seconds to keep trying; a killed process may take a while to exit.
+
+    Returns:
+        The file descriptor that holds the lock; None if another process holds it.
     """
+    end = time.monotonic() + timeout
+    while (descriptor := _try_acquire(path)) is None and time.monotonic() < end:
+        time.sleep(POLL_INTERVAL)
+    return descriptor
+
+
+def release(path: Path, descriptor: int) -> None:
+    """Release a lock, and remove its file.
+
+    Args:
+        path: The lock file.
+        descriptor: The result of `acquire`.
+    """
+    with suppress(OSError):  # a file that cannot be removed does no harm
+        path.unlink()  # before the lock is released: afterwards it may be another process's
+    os.close(descriptor)
+
+
+def excludes_others(path: Path) -> bool:
+    """Whether a lock that is held keeps others out: without support by the disk, it can be acquired twice.
+
+    Args:
+        path: The lock file.
+    """
+    descriptor = acquire(path)
+    if descriptor is None:
+        return True
+    os.close(descriptor)
+    return False
+
+
+def _try_acquire(path: Path) -> int | None:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except PermissionError:  # another user's
+    except PermissionError:  # made by another user
         descriptor = os.open(path, os.O_RDONLY)
     if sys.platform == "win32":
         return descriptor
@@ -59,28 +100,3 @@ def hold(path: Path) -> int | None:
         return descriptor
     os.close(descriptor)
     return None
-
-
-def hold_in_time(path: Path, seconds: float) -> int | None:
-    """Hold a file; nothing if another process holds it, and goes on doing so.
-
-    Args:
-        path: The file, made if need be.
-        seconds: How long to go on trying: a process that was killed may take a while to be gone.
-    """
-    until = time.monotonic() + seconds
-    while (held := hold(path)) is None and time.monotonic() < until:
-        time.sleep(POLL)
-    return held
-
-
-def let_go(path: Path, held: int) -> None:
-    """Let others hold a file, and remove it.
-
-    Args:
-        path: The file.
-        held: What `hold` gave.
-    """
-    with suppress(OSError):  # one that cannot be removed does no harm
-        path.unlink()  # while nobody else can hold it
-    os.close(held)

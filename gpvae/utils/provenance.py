@@ -1,4 +1,4 @@
-"""Which gpvae this is, for what it writes: the commit of a checkout, else what the installation has recorded."""
+"""The version of gpvae, for the files it writes: the commit of a checkout, else that of the installation."""
 
 import json
 import os
@@ -8,19 +8,18 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-#: Ends the name of a commit that is not all there is.
+#: The suffix that git adds where there are uncommitted changes.
 DIRTY = "-dirty"
-#: Seconds after which git is not waited for.
-PATIENCE = 10
+GIT_TIMEOUT = 10  # seconds
 
 
 @cache
 def program() -> str:
-    """The package in words, such as `gpvae at v0.1.0-3-g0123456789ab, with changes` or `gpvae 0.1.0`.
+    """The package and its version, such as `gpvae at v0.1.0-3-g0123456789ab, with changes` or `gpvae 0.1.0`.
 
-    An editable installation records the version it had when it was made, so a checkout is asked first.
+    An editable installation records the version it had when it was installed, so a checkout takes precedence.
     """
-    if described := _described(ROOT):
+    if described := _git_describe(ROOT):
         return f"gpvae at {described.removesuffix(DIRTY)}" + (", with changes" if described.endswith(DIRTY) else "")
     try:
         package = distribution("gpvae")
@@ -30,23 +29,23 @@ def program() -> str:
     return f"gpvae {package.version}" + (f" (commit {commit[:12]})" if commit else "")
 
 
-def _described(folder: Path) -> str:
-    """What git calls the commit of a checkout; empty where the folder is none, or git cannot say."""
+def _git_describe(folder: Path) -> str:
+    """The result of `git describe` in a checkout; empty if the folder is not one, or git fails."""
     if not (folder / ".git").exists():
         return ""
-    # What a hook of another repository has set does not matter here.
+    # Without the variables that a hook of another repository has set.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     command = ["git", "-C", str(folder), "describe", "--tags", "--always", "--dirty", "--abbrev=12"]
     environment["GIT_OPTIONAL_LOCKS"] = "0"
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=GIT_TIMEOUT, env=environment, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip()
 
 
 def _commit(recorded: str) -> str:
-    """The commit that pip installed, if it installed one (PEP 610)."""
+    """The commit that pip installed from, if any (PEP 610)."""
     try:
         return str(json.loads(recorded)["vcs_info"]["commit_id"])
     except (ValueError, KeyError, TypeError):

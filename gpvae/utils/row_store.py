@@ -1,4 +1,4 @@
-"""Tensors with a row for each series: computed for some series at a time, and kept in memory or in files."""
+"""Tensors with a row for each series, computed for some series at a time and stored in memory or in files."""
 
 import errno
 import os
@@ -12,51 +12,51 @@ import torch
 from torch import Tensor
 
 
-class Place(Protocol):
-    """Where rows are kept."""
+class RowStore(Protocol):
+    """A store for rows."""
 
     def empty(self, name: str, num_rows: int, like: Tensor) -> Tensor:
-        """Room for rows like those of a tensor `[B, ...]`.
+        """An uninitialised tensor for rows.
 
         Args:
-            name: What to call them.
-            num_rows: How many.
-            like: Some of them.
+            name: The name of the tensor.
+            num_rows: The number of rows.
+            like: Some of the rows `[B, ...]`, for their shape, type and device.
         """
 
     def flush(self) -> None:
-        """Have rows that are complete where a loss of power leaves them."""
+        """Write rows to the disk, so that they survive a power failure."""
 
 
 class Memory:
-    """Rows in memory, on the device that they are computed on."""
+    """Rows in memory, on the device that computes them."""
 
     def empty(self, name: str, num_rows: int, like: Tensor) -> Tensor:
-        """Room for rows, see `Place`."""
+        """An uninitialised tensor, see `RowStore`."""
         return like.new_empty(num_rows, *like.shape[1:])
 
     def flush(self) -> None:
-        """Nothing to do, see `Place`."""
+        """Do nothing, see `RowStore`."""
 
 
 class Files:
-    """Rows in files that are mapped into memory: what is looked at is read, and memory is given back when it is short.
+    """Rows in memory-mapped files: they are read on access, and the system can reclaim their memory.
 
     Args:
-        folder: Where the files go.
-        process: Which of the processes this is, from 0.
-        num_processes: How many there are; each has files of its own.
+        folder: The folder for the files.
+        process: The rank of this process, from 0.
+        num_processes: The number of processes; each has its own files.
     """
 
     def __init__(self, folder: Path, process: int = 0, num_processes: int = 1) -> None:
         self.folder, self.process, self.num_processes = folder, process, num_processes
 
     def path(self, name: str, process: int | None = None) -> Path:
-        """The file of some rows, of this process or another."""
+        """The file of a tensor, of this process or another."""
         return self.folder / f"{name}.{self.process if process is None else process}_of_{self.num_processes}"
 
     def empty(self, name: str, num_rows: int, like: Tensor) -> Tensor:
-        """Room for rows, see `Place`.
+        """An uninitialised tensor, see `RowStore`.
 
         Raises:
             OSError: The disk is too small.
@@ -64,10 +64,10 @@ class Files:
         path, shape = self.path(name), (num_rows, *like.shape[1:])
         size = like.element_size() * int(np.prod(shape))
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)  # whoever still looks at the old file keeps it
+        path.unlink(missing_ok=True)  # existing memory maps keep the old file
         try:
             with path.open("wb") as file:
-                _allocate(file, size)  # else a full disk would end the process later on
+                _allocate(file, size)  # else a full disk would kill the process later, on a write to the map
         except OSError as error:
             path.unlink(missing_ok=True)
             raise OSError(
@@ -77,22 +77,22 @@ class Files:
         return self.open(name, shape, like.dtype, write=True)
 
     def flush(self) -> None:
-        """Have what this process has written on the disk, see `Place`."""
+        """Write the files of this process to the disk, see `RowStore`."""
         for path in self.folder.glob(f"*.{self.process}_of_{self.num_processes}"):
             with path.open("r+b") as file:
-                os.fsync(file.fileno())  # what is mapped included
+                os.fsync(file.fileno())  # includes pages written through a memory map
 
     def open(
         self, name: str, shape: tuple[int, ...], dtype: torch.dtype, process: int | None = None, write: bool = False
     ) -> Tensor:
-        """Look at rows that are there.
+        """Open existing rows.
 
         Args:
-            name: What they are called.
-            shape: Their shape.
-            dtype: Their type.
-            process: Of which process; this one if not given.
-            write: Whether they may be changed; if not, changes stay in memory.
+            name: The name of the tensor.
+            shape: Its shape.
+            dtype: Its type.
+            process: The rank of the process that wrote it; this one if not given.
+            write: Whether changes are written to the file; if not, they stay in memory.
         """
         kind = torch.empty(0, dtype=dtype).numpy().dtype
         path, size = self.path(name, process), kind.itemsize * int(np.prod(shape))
@@ -102,7 +102,7 @@ class Files:
 
 
 def _allocate(file: BinaryIO, size: int) -> None:
-    """Give a file its size and its room on the disk; only the size where the system knows no other way."""
+    """Reserve disk space for a file; where the system cannot, check the free space and set its size."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file.fileno(), 0, size)
     elif shutil.disk_usage(Path(file.name).parent).free < size:
@@ -112,27 +112,27 @@ def _allocate(file: BinaryIO, size: int) -> None:
 
 
 def fill(
-    place: Place, names: Sequence[str], series: Tensor, at_once: int, compute: Callable[[Tensor], tuple[Tensor, ...]]
+    store: RowStore, names: Sequence[str], series: Tensor, at_once: int, compute: Callable[[Tensor], tuple[Tensor, ...]]
 ) -> tuple[Tensor, ...]:
     """Compute rows for many series, some at a time.
 
     Args:
-        place: Where to keep them.
-        names: What to call them.
-        series: Which series, `[S]`.
-        at_once: How many at a time, two or more.
-        compute: Gives a tensor of rows for some series, `[B, ...]`, for each name; or one row for all, `[1, ...]`,
-            which is kept as one, in memory.
+        store: The store for the rows.
+        names: The names of the tensors.
+        series: The series, `[S]`.
+        at_once: The number of series at a time, two or more.
+        compute: Computes a tensor of rows for some series, `[B, ...]`, for each name; or one row for all series,
+            `[1, ...]`, which is kept as one, in memory.
     """
     kept: list[Tensor] = []
     for begin in range(0, len(series), at_once):
         some = series[begin : begin + at_once]
         values = compute(some)
-        if isinstance(place, Memory) and len(series) <= at_once:
+        if isinstance(store, Memory) and len(series) <= at_once:
             return values
         if not kept:
             kept = [
-                value if len(value) < len(some) else place.empty(name, len(series), value)
+                value if len(value) < len(some) else store.empty(name, len(series), value)
                 for name, value in zip(names, values, strict=True)
             ]
         for rows, value in zip(kept, values, strict=True):
@@ -141,6 +141,6 @@ def fill(
     return tuple(kept)
 
 
-def take(rows: Tensor, places: Tensor) -> Tensor:
-    """Some rows, on the device of the numbers of their places; one row for all as it is."""
-    return (rows if len(rows) == 1 else rows[places.to(rows.device)]).to(places.device)
+def take(rows: Tensor, index: Tensor) -> Tensor:
+    """Some rows, on the device of the index; a single row for all series as it is."""
+    return (rows if len(rows) == 1 else rows[index.to(rows.device)]).to(index.device)

@@ -13,7 +13,7 @@ from gpvae.inducing import InducingVariables
 from gpvae.sites import Site
 from gpvae.streaming import Frame, StreamingPosterior
 from gpvae.utils.distributed import gathered, num_processes, over_processes, own, own_places, process_number
-from gpvae.utils.row_store import Files, Memory, Place, fill, take
+from gpvae.utils.row_store import Files, Memory, RowStore, fill, take
 
 #: Numbers in the precisions of the series that are looked at together: 8 MB, as much as caches hold.
 AT_ONCE = 2**20
@@ -79,7 +79,7 @@ class SeriesPosterior(StreamingPosterior):
         places = own_places(series)
         return Site(take(site.c, places), take(site.h, places), take(site.G, places))
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> RowStore:
         """Where rows of this process go: into memory, or into files in a folder of that name."""
         if self.folder is None:
             return Memory()

@@ -85,7 +85,7 @@ def test_refused(args: list[str], reason: str, earlier: Path, monkeypatch: pytes
 
 
 def test_a_run_in_progress_is_left_alone(earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_folder, "PATIENCE", 0.0)
+    monkeypatch.setattr(run_folder, "LOCK_TIMEOUT", 0.0)
     with run_folder.claimed(earlier / RUN):
         before = contents(earlier)
         for args in ([], ["--ckpt_path", "last"]):

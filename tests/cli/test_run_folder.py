@@ -53,7 +53,7 @@ def test_results_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
 
 
 def test_one_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_folder, "PATIENCE", 0.0)
+    monkeypatch.setattr(run_folder, "LOCK_TIMEOUT", 0.0)
     folder = tmp_path / "toy" / "seed_1"
     with run_folder.claimed(folder):
         with pytest.raises(BlockingIOError, match=r"another process is at the run in .*seed_1: wait .* --name"):

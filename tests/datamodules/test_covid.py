@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from datamodules import Covid, public_files
-from datamodules.sivep import deaths_in_santa_catarina
+from datamodules.covid_deaths import deaths_in_santa_catarina
 
 NAME, RAW = "covid_santa_catarina.csv", "sum_dados_2021_02_08.csv.xz"
 # As R writes it: quoted names and words, NA for what is missing.

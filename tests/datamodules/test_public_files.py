@@ -15,7 +15,7 @@ CONTENT = b"x,y\n1,2\n"
 @pytest.fixture
 def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A registry with the one file `small.csv`."""
-    file = public_files.PublicFile("somebody/something", "abc", "small.csv", hashlib.sha256(CONTENT).hexdigest())
+    file = public_files.PublicFile("somebody/something/abc/small.csv", hashlib.sha256(CONTENT).hexdigest())
     monkeypatch.setattr(public_files, "FILES", {"small.csv": file})
     return folder
 
@@ -63,7 +63,7 @@ def test_download_is_kept_and_used_again(folder: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.usefixtures("server")
 def test_download_with_wrong_content_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = public_files.PublicFile("somebody/something", "abc", "small.csv", "0" * 64)
+    file = public_files.PublicFile("somebody/something/abc/small.csv", "0" * 64)
     monkeypatch.setattr(public_files, "FILES", {"small.csv": file})
     with pytest.raises(ValueError, match=r"(?s)did not have the expected content.*download it by hand"):
         public_files.fetch("small.csv")
@@ -73,7 +73,7 @@ def test_download_with_wrong_content_is_not_kept(folder: Path, monkeypatch: pyte
 @pytest.mark.usefixtures("server")
 def test_file_gone_from_its_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        public_files, "FILES", {"gone.txt": public_files.PublicFile("somebody/something", "abc", "gone.txt", "0" * 64)}
+        public_files, "FILES", {"gone.txt": public_files.PublicFile("somebody/something/abc/gone.txt", "0" * 64)}
     )
     with pytest.raises(ConnectionError, match="404"):
         public_files.fetch("gone.txt")

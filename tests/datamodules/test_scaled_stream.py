@@ -85,9 +85,9 @@ def test_column_that_is_constant_in_the_first_task_is_only_shifted() -> None:
 def test_first_task_that_sets_no_scale_is_refused() -> None:
     x, y = points(40, 0)
     y[:30] = 2.0
-    with pytest.raises(ValueError, match=r'16 training points of the first task have one and the same.*"global"'):
+    with pytest.raises(ValueError, match=r'16 training points of the first task have the same target.*"global"'):
         Made(x, y, num_tasks=2, num_test=0.2).setup()
-    with pytest.raises(ValueError, match=r"All 1 training points of the first task lie in one place.*fewer tasks"):
+    with pytest.raises(ValueError, match=r"1 training points of the first task have the same input.*lower num_tasks"):
         Made(*points(4, 0), num_tasks=2, num_test=2, seed=0).setup()  # trains on the first and the third
 
 

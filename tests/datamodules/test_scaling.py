@@ -1,13 +1,13 @@
 import pytest
 import torch
 
-from datamodules.scaling import rescale, standardise
+from datamodules.scaling import minmax_scale, standardise
 
 
-def test_rescale_maps_each_column_to_the_whole_interval() -> None:
+def test_minmax_scale_maps_each_column_to_the_whole_interval() -> None:
     x = torch.tensor([[1.0, 5.0], [2.0, 3.0], [5.0, 4.0]], dtype=torch.float64)
     expected = torch.tensor([[-1.0, 1.0], [-0.5, -1.0], [1.0, 0.0]], dtype=torch.float64)
-    torch.testing.assert_close(rescale(x, -1.0, 1.0), expected)
+    torch.testing.assert_close(minmax_scale(x, -1.0, 1.0), expected)
 
 
 def test_standardise_has_mean_0_and_variance_1() -> None:
@@ -18,20 +18,20 @@ def test_standardise_has_mean_0_and_variance_1() -> None:
 
 def test_constant_values_are_refused() -> None:
     with pytest.raises(ValueError, match=r"Columns \[1\] of x"):
-        rescale(torch.tensor([[1.0, 2.0], [3.0, 2.0]]), 0.0, 1.0)
-    with pytest.raises(ValueError, match="one value only"):
+        minmax_scale(torch.tensor([[1.0, 2.0], [3.0, 2.0]]), 0.0, 1.0)
+    with pytest.raises(ValueError, match="y is constant"):
         standardise(torch.ones(3))
 
 
 def test_scale_of_other_values() -> None:
     x, like = torch.tensor([[0.0], [4.0]]), torch.tensor([[1.0], [2.0], [3.0]])
-    torch.testing.assert_close(rescale(x, 0.0, 1.0, like), torch.tensor([[-0.5], [1.5]]))
+    torch.testing.assert_close(minmax_scale(x, 0.0, 1.0, like), torch.tensor([[-0.5], [1.5]]))
     y, like = torch.tensor([0.0, 10.0]), torch.tensor([3.0, 7.0])
     torch.testing.assert_close(standardise(y, like), torch.tensor([-2.5, 2.5]))
 
 
 def test_column_that_is_constant_elsewhere_is_only_shifted() -> None:
     x, like = torch.tensor([[0.0, 3.0], [4.0, 7.0]]), torch.tensor([[1.0, 5.0], [3.0, 5.0]])
-    torch.testing.assert_close(rescale(x, 0.0, 1.0, like), torch.tensor([[-0.5, -1.5], [1.5, 2.5]]))
-    with pytest.raises(ValueError, match="one value only"):
+    torch.testing.assert_close(minmax_scale(x, 0.0, 1.0, like), torch.tensor([[-0.5, -1.5], [1.5, 2.5]]))
+    with pytest.raises(ValueError, match="y is constant"):
         standardise(torch.arange(3.0), like=torch.ones(2))

@@ -102,10 +102,10 @@ FINE = torch.arange(3.0)
         (FINE, FINE, 4, 0, "Cannot make 4 tasks of 3 training points"),
         (FINE, FINE, 3, 1, "Cannot make 3 tasks of 2 training points"),
         (FINE, FINE, 0, 0, "between 1 and"),
-        (FINE, FINE, 1, 3, "below the 3 points there are"),
+        (FINE, FINE, 1, 3, "below 3, the number of all points"),
         (FINE, FINE, 1, -1, "at least 0"),
-        (FINE, FINE, 1, 1.0, "as a share"),
-        (FINE, FINE, 1, float("nan"), "as a share"),
+        (FINE, FINE, 1, 1.0, "as a fraction"),
+        (FINE, FINE, 1, float("nan"), "as a fraction"),
     ],
 )
 def test_what_does_not_fit_is_refused(

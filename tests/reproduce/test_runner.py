@@ -16,7 +16,7 @@ from benchmarks.reproduce.estimate import in_words, remaining
 from benchmarks.reproduce.experiment import CONFIGS, Experiment
 from benchmarks.reproduce.runs import Run
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
-from gpvae.utils.locks import hold_in_time, let_go
+from gpvae.utils.locks import acquire, release
 
 ROOT = CONFIGS.parent
 TINY = Experiment("tiny", "toy", "toy_legs", "a test", {"data.num_tasks": 3}, seeds=1)
@@ -67,9 +67,9 @@ def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(
     process.wait()
     run = Run(LONGER, 1, tmp_path.resolve())
     lock = run.log.with_suffix(".lock")
-    free = hold_in_time(lock, seconds=60)  # its process was killed too, but nobody here can wait for its end
+    free = acquire(lock, timeout=60)  # its process was killed too, but nobody here can wait for its end
     assert free is not None
-    let_go(lock, free)
+    release(lock, free)
     assert last.exists()
     assert not run.finished()
     assert run.to_go_on() == [*run.words, "--ckpt_path=last"]

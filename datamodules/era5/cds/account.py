@@ -1,4 +1,4 @@
-"""Who asks: the address of the Climate Data Store and the user's key, which nobody ever gets to see."""
+"""The account at the Climate Data Store: its address and the user's key, which is never shown."""
 
 import os
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ HOW_TO = "See https://cds.climate.copernicus.eu/how-to-api, or use source: sampl
 
 @dataclass(frozen=True)
 class Account:
-    """Where to ask, and as whom.
+    """An account at the store.
 
     Args:
-        url: The address of the interface.
+        url: The address of the API.
         key: The user's key.
-        verify: Whether the certificate of the server must be right.
+        verify: Whether to verify the certificate of the server.
     """
 
     url: str
@@ -29,11 +29,11 @@ class Account:
 
     @property
     def host(self) -> str:
-        """The address as it may be shown."""
+        """The host name, for messages."""
         return urlsplit(self.url).hostname or self.url
 
     def without_key(self, text: str) -> str:
-        """A text that others wrote, without the key.
+        """A text with the key replaced by asterisks.
 
         Args:
             text: The text.
@@ -45,23 +45,23 @@ def find_account() -> Account:
     """The account that cdsapi finds in the environment or in the user's file.
 
     Raises:
-        DownloadFailed: There is no key, or none that can be right.
+        DownloadFailed: There is no key, or it cannot be valid.
     """
     file = os.environ.get("CDSAPI_RC", "~/.cdsapirc")
     try:
         url, key, verify = get_url_key_verify(None, None, None)
-    except Exception:  # cdsapi raises nothing more particular
+    except Exception:  # cdsapi raises nothing more specific
         url, key, verify = "", "", True
     url, key = url.strip().rstrip("/"), key.strip()
     if not url or not key:
         raise DownloadFailed(
-            f"There is no key for the Climate Data Store: neither CDSAPI_URL and CDSAPI_KEY are set, nor has {file} a "
-            f"line of url and one of key. {HOW_TO}"
+            "There is no key for the Climate Data Store: CDSAPI_URL and CDSAPI_KEY are not set, and "
+            f"{file} lacks a line for url or one for key. {HOW_TO}"
         )
     if ":" in key or url.endswith("/v2"):
         raise DownloadFailed(
             "The key for the Climate Data Store is of the old kind, with a colon or for an address that ends in v2, "
-            f"which is no longer taken: get the new address and key from {PROFILE}. {HOW_TO}"
+            f"which is no longer accepted: get the new address and key from {PROFILE}. {HOW_TO}"
         )
     if urlsplit(url).scheme not in ("http", "https"):
         raise DownloadFailed(f"The address of the Climate Data Store is {url!r}: it should be {ADDRESS}.")

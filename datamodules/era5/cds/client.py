@@ -1,4 +1,4 @@
-"""The Climate Data Store, through its own client, with an end to every wait."""
+"""The Climate Data Store, through its own client, with a deadline for every wait."""
 
 import shutil
 import sys
@@ -15,16 +15,16 @@ from lightning.pytorch.utilities import rank_zero_info, rank_zero_warn
 
 from datamodules.era5.cds import retry
 from datamodules.era5.cds.account import Account
-from datamodules.era5.cds.errors import DownloadFailed, JobLost, Passing
-from datamodules.era5.cds.explain import plainly
+from datamodules.era5.cds.errors import DownloadFailed, JobFailed, TransientFailure
+from datamodules.era5.cds.explain import translate_errors
 from datamodules.era5.cds.monthly_requests import DATASET, Request
-from datamodules.era5.cds.retry import Deadline, again_and_again
+from datamodules.era5.cds.retry import Deadline, with_retries
 from datamodules.era5.cds.session import BoundedSession
 
-CHUNK = 2**16  # bytes that may be lost where a connection breaks off
-UNFINISHED = ".download"  # what the client calls a file that it has not all of
-RECENT = 10  # jobs among which one is looked for whose number was lost
-WAITING = {"accepted": "in the queue", "running": "running"}
+CHUNK_SIZE = 2**16  # bytes: at most these are lost when a connection breaks off
+PARTIAL_SUFFIX = ".download"  # of an incomplete file, for the client
+NUM_RECENT_JOBS = 10  # among which a job of unknown number is searched
+PENDING_STATES = {"accepted": "in the queue", "running": "running"}
 
 T = TypeVar("T")
 
@@ -32,34 +32,34 @@ T = TypeVar("T")
 class Store:
     """Jobs of the store, and their files.
 
-    The client would try for hours, and send a request again that it got no answer to, so that there are two jobs; here
-    it tries once, and we see to the rest. It would sleep through the deadline between tries besides.
+    By itself, the client retries for hours, sends unanswered requests again, which creates a second job, and sleeps
+    beyond the deadline. Here it tries once, and the retries are ours.
 
     Args:
-        account: As whom to ask.
-        deadline: When everything must be done.
+        account: The account to use.
+        deadline: When everything must be complete.
     """
 
     def __init__(self, account: Account, deadline: Deadline) -> None:
         self.account, self.deadline, self.session = account, deadline, BoundedSession(deadline)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module=r"ecmwf\.")  # if it cannot be reached, we shall notice
-            self.client = self._plainly(self._connect)
+            warnings.filterwarnings("ignore", module=r"ecmwf\.")  # that it cannot be reached is an error below
+            self.client = self._call(self._connect)
 
     def submit(self, request: Request, asked_before: bool) -> Remote:
-        """Ask for something, once; a job of which nobody told us is found again.
+        """Submit a request, once; a job whose number was lost is found again.
 
         Args:
-            request: What to ask for.
-            asked_before: Whether there may be such a job.
+            request: The request.
+            asked_before: Whether there may already be a job for it.
         """
-        process = self._persistently(lambda: self.client.get_process(DATASET))
+        process = self._retry(lambda: self.client.get_process(DATASET))
 
         def attempt(number: int) -> Remote:
             lost = self._find(request) if asked_before or number > 1 else None
-            return lost or self._plainly(lambda: process.submit(request))
+            return lost or self._call(lambda: process.submit(request))
 
-        return again_and_again(attempt, self.deadline)
+        return with_retries(attempt, self.deadline)
 
     def attach(self, job: str) -> Remote:
         """A job of an earlier run.
@@ -67,52 +67,54 @@ class Store:
         Args:
             job: Its number.
         """
-        return self._persistently(lambda: self.client.get_remote(job))
+        return self._retry(lambda: self.client.get_remote(job))
 
     def wait(self, job: Remote, title: str) -> None:
-        """Wait until a job has an end, good or bad, and tell now and then how it is doing.
+        """Wait until a job succeeds or fails, and log its state.
 
         Args:
             job: The job.
-            title: What it is for.
+            title: The name of its request.
         """
-        began, pause = time.monotonic(), retry.POLL
-        told_state, told_at = "", began
-        while (state := self._persistently(lambda: job.status)) in WAITING:
+        began, pause = time.monotonic(), retry.POLL_INTERVAL
+        logged_state, logged_at = "", began
+        while (state := self._retry(lambda: job.status)) in PENDING_STATES:
             now = time.monotonic()
-            if state != told_state or now - told_at >= retry.TELL_EVERY:
-                told_state, told_at = state, now
+            if state != logged_state or now - logged_at >= retry.LOG_INTERVAL:
+                logged_state, logged_at = state, now
                 minutes, seconds = divmod(round(now - began), 60)
-                rank_zero_info(f"{title}: job {job.request_id} is {WAITING[state]} after {minutes} min {seconds} s.")
+                rank_zero_info(
+                    f"{title}: job {job.request_id} is {PENDING_STATES[state]} after {minutes} min {seconds} s."
+                )
             self.deadline.sleep(pause)
-            pause = min(1.5 * pause, retry.LONGEST_POLL)
+            pause = min(1.5 * pause, retry.MAX_POLL_INTERVAL)
 
     def fetch(self, job: Remote, target: Path) -> None:
-        """Download what a job that has come to its end has made.
+        """Download the result of a finished job.
 
         Args:
             job: The job.
-            target: Where to; what is there is replaced.
+            target: The path to download to; an existing file is replaced.
         """
-        results = self._persistently(job.get_results)
-        size = self._plainly(lambda: results.content_length)
+        results = self._retry(job.get_results)
+        size = self._call(lambda: results.content_length)
         free = shutil.disk_usage(target.parent).free
         if size > free:
             raise OSError(
                 f"The disk is full: {size / 2**20:.0f} MiB are to be downloaded to {target.parent}, which has "
                 f"{free / 2**20:.0f} MiB left. Make room, or set GPVAE_DATA_DIR to another folder."
             )
-        ways = {"session": self.session, "chunk_size": CHUNK, "download_file_extension": UNFINISHED}
-        results.download_options = {**results.download_options, **ways}
-        unfinished = target.with_name(target.name + UNFINISHED)
-        unfinished.unlink(missing_ok=True)  # of a process that had our number, and was killed
+        options = {"session": self.session, "chunk_size": CHUNK_SIZE, "download_file_extension": PARTIAL_SUFFIX}
+        results.download_options = {**results.download_options, **options}
+        partial = target.with_name(target.name + PARTIAL_SUFFIX)
+        partial.unlink(missing_ok=True)  # left by a killed process with the same id
         try:
-            self._persistently(lambda: _download(results.download, target))  # each goes on where the last broke off
+            self._retry(lambda: _download(results.download, target))  # each try resumes where the last broke off
         finally:
-            unfinished.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         self.session.close()
 
     def _connect(self) -> Any:  # noqa: ANN401  # cdsapi has no types
@@ -122,38 +124,40 @@ class Store:
             verify=self.account.verify,
             session=self.session,
             retry_max=1,
-            sleep_max=retry.POLL,  # this much it may sleep beyond the deadline
+            sleep_max=retry.POLL_INTERVAL,  # the most it may sleep beyond the deadline
             delete=False,
             progress=sys.stderr.isatty(),
-            info_callback=_not_told,
-            debug_callback=_not_told,  # it would tell the key
+            info_callback=_ignore,
+            debug_callback=_ignore,  # its messages contain the key
             warning_callback=self._warn,
             error_callback=self._warn,
         ).client
 
     def _find(self, request: Request) -> Remote | None:
-        """The job for a request that we may have sent, if the store tells us of it."""
+        """The job for a request that may have been sent; None if the store has none."""
 
         def look() -> Remote | None:
-            jobs = self.client.get_jobs(limit=RECENT, sortby="-created", status=["accepted", "running", "successful"])
+            jobs = self.client.get_jobs(
+                limit=NUM_RECENT_JOBS, sortby="-created", status=["accepted", "running", "successful"]
+            )
             remotes = (self.client.get_remote(job) for job in jobs.request_ids)
             return next((remote for remote in remotes if remote.request == request), None)
 
         try:
-            return self._plainly(look)
-        except DownloadFailed:  # then we ask once more, and the store may have the job twice
+            return self._call(look)
+        except DownloadFailed:  # the request is then sent again, and the store may have the job twice
             self.deadline.check()
             return None
 
-    def _persistently(self, call: Callable[[], T]) -> T:
-        return again_and_again(lambda _: self._plainly(call), self.deadline)
+    def _retry(self, call: Callable[[], T]) -> T:
+        return with_retries(lambda _: self._call(call), self.deadline)
 
-    def _plainly(self, call: Callable[[], T]) -> T:
+    def _call(self, call: Callable[[], T]) -> T:
         try:
-            return plainly(call, self.account)
-        except Passing as error:
+            return translate_errors(call, self.account)
+        except TransientFailure as error:
             failure = error
-        self.deadline.check()  # what broke off because the time was over is not called a bad network
+        self.deadline.check()  # a timeout at the deadline is not reported as a network failure
         raise failure
 
     def _warn(self, message: str, *arguments: object) -> None:
@@ -161,15 +165,15 @@ class Store:
 
 
 class StoreWarning(UserWarning):
-    """What the store has to say to its users."""
+    """A message of the store to its users."""
 
 
-def _not_told(*arguments: object) -> None:
+def _ignore(*arguments: object) -> None:
     pass
 
 
 def _download(download: Callable[[str], str], target: Path) -> None:
     try:
         download(str(target))
-    except (DownloadError, AssertionError) as error:  # of another length than was said
-        raise JobLost(f"The file did not come whole ({error}).") from None
+    except (DownloadError, AssertionError) as error:  # its length differs from the announced one
+        raise JobFailed(f"The downloaded file is incomplete ({error}).") from None

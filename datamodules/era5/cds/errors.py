@@ -1,26 +1,26 @@
-"""The ways in which a download may fail, for those who can do something about it."""
+"""The ways in which a download may fail."""
 
 import requests
 
 
 class DownloadFailed(ConnectionError):
-    """A download that did not come about."""
+    """A download failed."""
 
 
-class Passing(DownloadFailed):
-    """Trouble that may be over in a moment."""
+class TransientFailure(DownloadFailed):
+    """A failure that may be over in a moment: the same call is worth another try."""
 
 
-class TooLarge(DownloadFailed):
-    """A request that the store takes only in pieces."""
+class RequestTooLarge(DownloadFailed):
+    """A request that the store accepts only in smaller pieces."""
 
 
-class JobLost(DownloadFailed):
-    """A job that will give nothing any more.
+class JobFailed(DownloadFailed):
+    """A job that will give no usable result.
 
     Args:
         message: What happened.
-        again: Whether the same request, sent again, may well give something.
+        again: Whether the same request, sent again, may succeed.
     """
 
     def __init__(self, message: str, again: bool = True) -> None:
@@ -29,10 +29,10 @@ class JobLost(DownloadFailed):
 
 
 class FileRefused(Exception):
-    """An error that came instead of a file.
+    """An error response in place of a file.
 
     Args:
-        response: The answer.
+        response: The response.
     """
 
     def __init__(self, response: requests.Response) -> None:

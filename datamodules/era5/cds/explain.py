@@ -1,4 +1,4 @@
-"""Whatever the client of the Climate Data Store raises, in words that say what to do."""
+"""Translates what the client of the Climate Data Store raises into errors that say what to do."""
 
 import errno
 from collections.abc import Callable
@@ -8,108 +8,110 @@ import requests
 from ecmwf.datastores.processing import ProcessingFailedError
 
 from datamodules.era5.cds.account import ADDRESS, PROFILE, Account
-from datamodules.era5.cds.errors import DownloadFailed, FileRefused, JobLost, Passing, TooLarge
+from datamodules.era5.cds.errors import DownloadFailed, FileRefused, JobFailed, RequestTooLarge, TransientFailure
 
 LICENCES = "https://cds.climate.copernicus.eu/datasets/reanalysis-era5-single-levels?tab=download#manage-licences"
 REQUESTS = "https://cds.climate.copernicus.eu/requests"
-LONGEST = 300  # characters of what the store says
-FULL = (errno.ENOSPC, errno.EDQUOT)
+MAX_LENGTH = 300  # characters quoted of a message from the store
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 T = TypeVar("T")
 
 
-def plainly(call: Callable[[], T], account: Account) -> T:
-    """What a call gives, or an error for people.
+def translate_errors(call: Callable[[], T], account: Account) -> T:
+    """The result of a call to the client; what it raises is translated.
 
-    The error has no other behind it, for that would hold what was sent to the server: the key.
+    The new error has no cause and no context: those would hold what was sent to the server, including the key.
 
     Args:
-        call: Asks the client for something.
-        account: As whom.
+        call: Calls the client.
+        account: The account that the client uses.
 
     Raises:
-        DownloadFailed: The store did not give it.
-        OSError: It cannot be written.
+        DownloadFailed: The call failed.
+        OSError: A file cannot be written.
     """
     try:
         return call()
     except DownloadFailed:
         raise
-    except Exception as error:  # also whatever a strange answer makes of the client
-        failure = _explained(error, account)
+    except Exception as error:  # anything: the client does not validate responses
+        failure = _translate(error, account)
     raise failure
 
 
-def _explained(error: Exception, account: Account) -> OSError:
+def _translate(error: Exception, account: Account) -> OSError:
     if isinstance(error, requests.HTTPError | FileRefused) and error.response is not None:
         of_job = isinstance(error, FileRefused) or "/jobs/" in str(error.response.url)
-        return _refusal(error.response, account.host, _said(error.response, account), of_job)
-    reason = _line(str(error) or repr(error), account)
-    if isinstance(error, ProcessingFailedError):  # somebody has deleted it
-        return JobLost(f"The job gave nothing ({reason}).")
+        return _translate_response(error.response, account.host, _summary(error.response, account), of_job)
+    reason = _one_line(str(error) or repr(error), account)
+    if isinstance(error, ProcessingFailedError):  # the job was deleted
+        return JobFailed(f"The job gave no result ({reason}).")
     if isinstance(error, requests.JSONDecodeError) or not isinstance(error, OSError):
-        return Passing(f"The Climate Data Store at {account.host} gave a strange answer ({reason}).")
-    return _unreachable(error, account) if isinstance(error, requests.RequestException) else not_written(error)
+        return TransientFailure(f"The Climate Data Store at {account.host} gave an unexpected answer ({reason}).")
+    return _unreachable(error, account) if isinstance(error, requests.RequestException) else write_error(error)
 
 
-def _refusal(response: requests.Response, host: str, said: str, of_job: bool) -> DownloadFailed:
-    status, words = response.status_code, said.lower()
+def _translate_response(response: requests.Response, host: str, summary: str, of_job: bool) -> DownloadFailed:
+    status, words = response.status_code, summary.lower()
     if status == 401:
         return DownloadFailed(
-            f"The Climate Data Store at {host} does not know the key ({said}): copy it again from {PROFILE} into "
+            f"The Climate Data Store at {host} does not know the key ({summary}): copy it again from {PROFILE} into "
             "CDSAPI_KEY or ~/.cdsapirc."
         )
     if status == 403 and "licence" in words:
         return DownloadFailed(f"The licence of ERA5 is not accepted yet: accept it at {LICENCES} and run again.")
     if status == 403 and "cost limits" in words:
-        return TooLarge(f"The request is too large for the Climate Data Store ({said}).")
+        return RequestTooLarge(f"The request is too large for the Climate Data Store ({summary}).")
     if status == 429 or "queued requests" in words:
-        kind = JobLost if of_job and status == 400 else Passing
-        return kind(f"The Climate Data Store takes no more requests for now ({said}): see yours at {REQUESTS}.")
+        kind = JobFailed if of_job and status == 400 else TransientFailure
+        return kind(f"The Climate Data Store accepts no more requests for now ({summary}): see yours at {REQUESTS}.")
     if of_job and status in (403, 404, 410):
-        return JobLost(f"The Climate Data Store no longer has the job or its results ({said}).")
+        return JobFailed(f"The Climate Data Store no longer has the job or its results ({summary}).")
     if of_job and status == 400:
-        return JobLost(f"The job gave nothing ({said}).", again="rejected" not in words)
+        return JobFailed(f"The job gave no result ({summary}).", again="rejected" not in words)
     if status == 400:
-        return DownloadFailed(f"The Climate Data Store does not take the request ({said}): check variables and area.")
+        return DownloadFailed(
+            f"The Climate Data Store does not accept the request ({summary}): check variables and area."
+        )
     if status == 404:
         return DownloadFailed(
-            f"There is no ERA5 at {host} ({said}): the address in CDSAPI_URL or ~/.cdsapirc should be {ADDRESS}."
+            f"There is no ERA5 at {host} ({summary}): the address in CDSAPI_URL or ~/.cdsapirc should be {ADDRESS}."
         )
     if status == 408 or status >= 500:
-        return Passing(f"The Climate Data Store at {host} is in trouble ({said}): run again later.")
-    return DownloadFailed(f"The Climate Data Store at {host} refused ({said}).")
+        return TransientFailure(f"The Climate Data Store at {host} has a server error ({summary}): run again later.")
+    return DownloadFailed(f"The Climate Data Store at {host} refused the request ({summary}).")
 
 
-def _unreachable(error: requests.RequestException, account: Account) -> Passing:
+def _unreachable(error: requests.RequestException, account: Account) -> TransientFailure:
     cause = error.args[0] if error.args else error
-    reason = _line(str(getattr(cause, "reason", cause)), account).rstrip(".")
+    reason = _one_line(str(getattr(cause, "reason", cause)), account).rstrip(".")
     what = "does not answer" if isinstance(error, requests.Timeout) else "cannot be reached, or breaks off"
-    return Passing(f"The Climate Data Store at {account.host} {what} ({reason}): check the network.")
+    return TransientFailure(f"The Climate Data Store at {account.host} {what} ({reason}): check the network.")
 
 
-def not_written(error: OSError) -> OSError:
-    """What kept a file from being written.
+def write_error(error: OSError) -> OSError:
+    """An error that says what to do where a download cannot be written.
 
     Args:
-        error: As the system tells it.
+        error: The error of the operating system.
     """
-    if error.errno in FULL:
-        return OSError("The disk is full: make room, or set GPVAE_DATA_DIR to a folder with more of it.")
+    if error.errno in DISK_FULL:
+        return OSError("The disk is full: make room, or set GPVAE_DATA_DIR to a folder on a larger disk.")
     return OSError(f"A download cannot be written: {error}. Set GPVAE_DATA_DIR to a folder you can write to.")
 
 
-def _said(response: requests.Response, account: Account) -> str:
-    """What the store says of itself, in one line."""
+def _summary(response: requests.Response, account: Account) -> str:
+    """Status and message of a response, in one line."""
     try:
         answer = response.json()
         parts = [str(answer[key]) for key in ("title", "traceback", "detail") if answer.get(key)]
-    except (ValueError, AttributeError, requests.RequestException):  # no JSON, none of an object, or not all of it
+    except (ValueError, AttributeError, requests.RequestException):  # not JSON, not an object, or incomplete
         parts = []
-    return _line(f"{response.status_code} {': '.join(parts) or response.reason or ''}", account)
+    return _one_line(f"{response.status_code} {': '.join(parts) or response.reason or ''}", account)
 
 
-def _line(text: str, account: Account) -> str:
-    """What others wrote, in one line that is not too long, without the key."""
-    words = " ".join(account.without_key(text).split())  # before the cut, which may leave a part of it
-    return words if len(words) <= LONGEST else f"{words[:LONGEST]}…"
+def _one_line(text: str, account: Account) -> str:
+    """A text in one line of limited length, without the key."""
+    words = " ".join(account.without_key(text).split())  # before it is cut, which may leave part of the key
+    return words if len(words) <= MAX_LENGTH else f"{words[:MAX_LENGTH]}…"

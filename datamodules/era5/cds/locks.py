@@ -1,4 +1,4 @@
-"""Runs that want the same file take turns: one downloads it, the others wait, and find it there."""
+"""Locks on requests: of several runs that need the same file, one downloads it, and the others wait for it."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -7,76 +7,76 @@ from pathlib import Path
 
 from lightning.pytorch.utilities import rank_zero_info
 
+from datamodules.data_folder import find_cached, writable_folder
 from datamodules.era5.cds import retry
 from datamodules.era5.cds.job_records import FOLDER
 from datamodules.era5.cds.monthly_requests import Request, file_name, title
 from datamodules.era5.cds.retry import Deadline
-from datamodules.era5.files.cache import kept, writable_folder
-from gpvae.utils.locks import hold, let_go
+from gpvae.utils.locks import acquire, release
 
 
-class Turns:
-    """The requests that it is our turn to download.
+class RequestLocks:
+    """The requests that this run has locked.
 
     Args:
-        deadline: How long to wait for others.
+        deadline: How long to wait for other runs.
     """
 
     def __init__(self, deadline: Deadline) -> None:
         self.deadline = deadline
-        self._ours: dict[str, tuple[Path, int]] = {}
+        self._held: dict[str, tuple[Path, int]] = {}
 
-    def take(self, request: Request) -> bool:
-        """Whether it is our turn from now on, until `close` at the latest; it is not while another run has it.
+    def acquire(self, request: Request) -> bool:
+        """Lock a request until `close`, unless another run has locked it; return whether this run has the lock.
 
         Args:
             request: The request.
         """
         name = file_name(request)
-        if name not in self._ours:
+        if name not in self._held:
             path = writable_folder(FOLDER) / _lock_name(request)
-            held = hold(path)
-            if held is None:
+            descriptor = acquire(path)
+            if descriptor is None:
                 return False
-            self._ours[name] = path, held
+            self._held[name] = path, descriptor
         return True
 
     @contextmanager
-    def wait_for(self, request: Request) -> Iterator[None]:
-        """Wait for our turn, and let others have theirs at the end.
+    def exclusive(self, request: Request) -> Iterator[None]:
+        """Hold the lock of a request; wait for it if another run holds it.
 
         Args:
             request: The request.
         """
-        told_at = -float("inf")
-        while not self.take(request):
-            if time.monotonic() - told_at >= retry.TELL_EVERY:
-                told_at = time.monotonic()
+        logged_at = -float("inf")
+        while not self.acquire(request):
+            if time.monotonic() - logged_at >= retry.LOG_INTERVAL:
+                logged_at = time.monotonic()
                 rank_zero_info(f"{title(request)}: waiting for another run, which is downloading it.")
-            self.deadline.sleep(retry.POLL)
+            self.deadline.sleep(retry.POLL_INTERVAL)
         try:
             yield
         finally:
-            self._give_up(file_name(request))
+            self._release(file_name(request))
 
     def close(self) -> None:
-        """Let others have all of them."""
-        for name in list(self._ours):
-            self._give_up(name)
+        """Release all locks."""
+        for name in list(self._held):
+            self._release(name)
 
-    def _give_up(self, name: str) -> None:
-        let_go(*self._ours.pop(name))
+    def _release(self, name: str) -> None:
+        release(*self._held.pop(name))
 
 
-def somebody_downloads(requests: Sequence[Request]) -> bool:
-    """Whether it is the turn of some run for any of the requests, as far as its file tells.
+def any_locked(requests: Sequence[Request]) -> bool:
+    """Whether some run has a lock file for any of the requests.
 
-    Whether that is held is not asked: on some disks, only the machine that holds it would know.
+    The locks themselves are not probed: on some disks, only the machine that holds a lock would notice.
 
     Args:
         requests: The requests.
     """
-    return any(kept(f"{FOLDER}/{_lock_name(request)}") is not None for request in requests)
+    return any(find_cached(f"{FOLDER}/{_lock_name(request)}") is not None for request in requests)
 
 
 def _lock_name(request: Request) -> str:

@@ -1,4 +1,4 @@
-"""What is asked of the Climate Data Store: a request for each calendar month, or halves of it where it is too large."""
+"""Requests to the Climate Data Store: one for each calendar month, or halves of it where it is too large."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from datamodules.era5.variables import DEFAULT_VARIABLES, KNOWN
 
 DATASET = "reanalysis-era5-single-levels"
 MASK = "land_sea_mask"
-STEP = 0.25  # degrees between cells
+STEP = 0.25  # degrees between grid cells
 
 Request = dict[str, Any]
 
@@ -20,16 +20,16 @@ Request = dict[str, Any]
 def month_requests(
     variables: Sequence[str] | None, area: Sequence[float], start: np.datetime64, num_hours: int
 ) -> list[Request]:
-    """What to ask for: the days that are needed, month by month, with the land-sea mask.
+    """The requests for a period: the days that are needed, month by month, with the land-sea mask.
 
     Args:
-        variables: Long or short names; the usual seventeen if not given.
-        area: North, west, south and east ends, in degrees.
+        variables: Long or short names; the seventeen defaults if not given.
+        area: North, west, south and east edges, in degrees.
         start: The first hour.
-        num_hours: How many hours.
+        num_hours: The number of hours.
 
     Raises:
-        ValueError: The area is not one, or a variable cannot be requested by this name.
+        ValueError: The area is invalid.
     """
     if len(area) != 4 or not (-90 <= area[2] < area[0] <= 90 and -180 <= area[1] < area[3] <= 360):
         raise ValueError(
@@ -59,7 +59,7 @@ def month_requests(
 
 
 def file_name(request: Request) -> str:
-    """The name a request is kept under: equal requests have equal names.
+    """The name of the file of a request: equal requests have equal names.
 
     Args:
         request: The request.
@@ -69,7 +69,7 @@ def file_name(request: Request) -> str:
 
 
 def title(request: Request) -> str:
-    """What to call a request in messages.
+    """The name of a request in messages.
 
     Args:
         request: The request.
@@ -81,7 +81,7 @@ def title(request: Request) -> str:
 
 
 def halves(request: Request) -> list[Request]:
-    """Two requests for the same as one: half the days each, or of one day half the variables; itself if it is least.
+    """Two requests that equal one: half the days each, or half the variables of one day; itself if it is indivisible.
 
     Args:
         request: The request.
@@ -92,7 +92,7 @@ def halves(request: Request) -> list[Request]:
 
 
 def hours_of(request: Request) -> NDArray[np.datetime64]:
-    """Every hour that is asked for, in order `[T]`.
+    """Every requested hour, in order `[T]`.
 
     Args:
         request: The request.
@@ -103,8 +103,8 @@ def hours_of(request: Request) -> NDArray[np.datetime64]:
     )
 
 
-def most_bytes(request: Request) -> int:
-    """More than what is asked for can take, unpacked: what claims to be larger is no answer to the request.
+def max_bytes(request: Request) -> int:
+    """An upper bound on the unpacked size of the files of a request.
 
     Args:
         request: The request.

@@ -1,4 +1,4 @@
-"""How long to wait for what: nothing here goes on for ever."""
+"""Deadlines and retries: every wait has an end."""
 
 import time
 from collections.abc import Callable
@@ -6,25 +6,25 @@ from typing import TypeVar
 
 from lightning.pytorch.utilities import rank_zero_info
 
-from datamodules.era5.cds.errors import DownloadFailed, Passing
+from datamodules.era5.cds.errors import DownloadFailed, TransientFailure
 
-TIMEOUT = 60.0  # seconds until the server says something
-TRIES = 5  # of every call
-SUBMISSIONS = 3  # of every request, if its jobs fail or their files are of no use
-PAUSE = 15.0  # seconds before the second try; twice as long before each further one
-POLL = 1.0  # seconds until the state of a job is asked for again, half as long again every time
-LONGEST_POLL = 60.0
-APART = 600.0  # seconds by which the processes of a run may start one after the other
-TELL_EVERY = 300.0  # seconds without news, after which the state is told again
+TIMEOUT = 60.0  # seconds to wait for the server to send something
+MAX_TRIES = 5  # of every call
+MAX_SUBMISSIONS = 3  # of every request, if its jobs fail or their files are unusable
+FIRST_PAUSE = 15.0  # seconds before the second try; doubled before each further one
+POLL_INTERVAL = 1.0  # seconds between the first two queries of a job's state; 1.5 times as long after each
+MAX_POLL_INTERVAL = 60.0
+MAX_IDLE = 600.0  # seconds to wait for another process of the run that is not downloading yet, or no longer
+LOG_INTERVAL = 300.0  # seconds after which an unchanged state is logged again
 
 T = TypeVar("T")
 
 
 class Deadline:
-    """The time by which all downloads must be done.
+    """The time by which all downloads must be complete.
 
     Args:
-        hours: From now.
+        hours: Hours from now.
     """
 
     def __init__(self, hours: float) -> None:
@@ -32,20 +32,20 @@ class Deadline:
         self._end = time.monotonic() + 3600 * hours
 
     def check(self) -> None:
-        """Raise if it is over."""
+        """Raise if the deadline has passed."""
         if self._left() <= 0:
             raise DownloadFailed(
-                f"The downloads were not done within {self.hours:g} hours: run again to go on with the jobs that are "
-                "in the queue of the Climate Data Store, or set download_hours to more."
+                f"The downloads were not complete within {self.hours:g} hours: run again to resume the jobs in the "
+                "queue of the Climate Data Store, or raise download_hours."
             )
 
     def timeout(self) -> float:
-        """How many seconds a server may take to say something."""
+        """The seconds to wait for the server to send something."""
         self.check()
         return min(TIMEOUT, self._left())
 
     def sleep(self, seconds: float) -> None:
-        """Do nothing for a while, but not for longer than there is.
+        """Sleep, but not beyond the deadline.
 
         Args:
             seconds: How long.
@@ -57,25 +57,25 @@ class Deadline:
         """Wait before another attempt.
 
         Args:
-            attempt: The number of the one that has failed, from 1.
+            attempt: The number of the failed attempt, from 1.
         """
-        self.sleep(PAUSE * 2 ** (attempt - 1))
+        self.sleep(FIRST_PAUSE * 2 ** (attempt - 1))
 
     def _left(self) -> float:
         return self._end - time.monotonic()
 
 
-def again_and_again(call: Callable[[int], T], deadline: Deadline) -> T:
-    """What a call gives, tried some times as long as there is hope.
+def with_retries(call: Callable[[int], T], deadline: Deadline) -> T:
+    """The result of a call, which is repeated after transient failures.
 
     Args:
         call: Takes the number of the attempt, from 1.
         deadline: When to stop in any case.
     """
-    for attempt in range(1, TRIES):
+    for attempt in range(1, MAX_TRIES):
         try:
             return call(attempt)
-        except Passing as error:
-            rank_zero_info(f"{error} Trying again, {attempt + 1} of {TRIES}.")
+        except TransientFailure as error:
+            rank_zero_info(f"{error} Trying again, {attempt + 1} of {MAX_TRIES}.")
         deadline.pause(attempt)
-    return call(TRIES)
+    return call(MAX_TRIES)

@@ -1,4 +1,4 @@
-"""HTTP that ends in time, and takes the key to nobody else."""
+"""An HTTP session that keeps a deadline, and sends the key to no other server."""
 
 import http.client
 import io
@@ -13,10 +13,10 @@ from datamodules.era5.cds.retry import Deadline
 
 
 class BoundedSession(requests.Session):
-    """A session whose requests never wait beyond a deadline, however little at a time a server sends.
+    """A session whose requests never wait beyond a deadline, however slowly a server sends.
 
     Args:
-        deadline: When everything must be done.
+        deadline: The deadline.
     """
 
     def __init__(self, deadline: Deadline) -> None:
@@ -27,10 +27,10 @@ class BoundedSession(requests.Session):
             self.mount(scheme, _BoundedAdapter(deadline))
 
     def request(self, *arguments: Any, **options: Any) -> requests.Response:
-        """Send a request, with what is left of the time.
+        """Send a request, with the remaining time as its timeout.
 
         Raises:
-            FileRefused: It was for a file, and there is none; the client would take this for an empty one.
+            FileRefused: The response to a request for a file is an error; the client would take it for an empty file.
         """
         response = super().request(*arguments, **{**options, "timeout": self.deadline.timeout()})
         if options.get("stream"):
@@ -40,20 +40,20 @@ class BoundedSession(requests.Session):
         return response
 
     def close(self) -> None:
-        """Hang up, in the middle of files too."""
+        """Close all connections, including unfinished downloads."""
         for response in self._streams:
             response.close()
         super().close()
 
     def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
-        """Leave the key behind where a server sends us to another one; requests does so for keys it knows of."""
+        """Drop the key when a server redirects to another one; requests does so only for headers that it knows."""
         super().rebuild_auth(prepared_request, response)
         if self.should_strip_auth(str(response.request.url), str(prepared_request.url)):
             prepared_request.headers.pop("PRIVATE-TOKEN", None)
 
 
 class _BoundedAdapter(HTTPAdapter):
-    """Makes connections, to servers and to proxies, that are read from with an eye on the clock."""
+    """Opens connections, to servers and to proxies, whose reads keep the deadline."""
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
@@ -72,28 +72,28 @@ class _BoundedAdapter(HTTPAdapter):
 
     def _bound(self, manager: Any) -> None:  # noqa: ANN401
         def respond(sock: socket.socket, *arguments: Any, **options: Any) -> http.client.HTTPResponse:
-            return http.client.HTTPResponse(_Socket(sock, self._deadline), *arguments, **options)  # type: ignore[arg-type]
+            return http.client.HTTPResponse(_BoundedSocket(sock, self._deadline), *arguments, **options)  # type: ignore[arg-type]
 
         pools = {}
         for scheme, pool in manager.pool_classes_by_scheme.items():
-            ours = {"response_class": staticmethod(respond)}
-            connection = type(pool.ConnectionCls.__name__, (pool.ConnectionCls,), ours)
-            pools[scheme] = type(pool.__name__, (pool,), {"ConnectionCls": connection})  # named so in errors
+            overrides = {"response_class": staticmethod(respond)}
+            connection = type(pool.ConnectionCls.__name__, (pool.ConnectionCls,), overrides)
+            pools[scheme] = type(pool.__name__, (pool,), {"ConnectionCls": connection})  # errors show the name
         manager.pool_classes_by_scheme = pools
 
 
-class _Socket:
-    """As much of a socket as an answer is read by."""
+class _BoundedSocket:
+    """The part of a socket that `http.client.HTTPResponse` uses."""
 
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock, self._deadline = sock, deadline
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Arrivals(self._sock, self._deadline))
+        return io.BufferedReader(_SocketReader(self._sock, self._deadline))
 
 
-class _Arrivals(io.RawIOBase):
-    """What arrives by a socket: a timeout holds for one arrival only, so every further one gets what is left then."""
+class _SocketReader(io.RawIOBase):
+    """Reads from a socket: its timeout applies to a single read, so each read gets the time that remains."""
 
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock, self._deadline = sock, deadline

@@ -1,4 +1,4 @@
-"""Whether a downloaded file is what was asked for."""
+"""Checks that a downloaded file has what was requested."""
 
 import tempfile
 from contextlib import ExitStack
@@ -6,68 +6,68 @@ from pathlib import Path
 
 import numpy as np
 
-from datamodules.era5.cds.errors import JobLost
-from datamodules.era5.cds.monthly_requests import Request, hours_of, most_bytes
-from datamodules.era5.files.archive import MOST_VALUES
+from datamodules.era5.cds.errors import JobFailed
+from datamodules.era5.cds.monthly_requests import Request, hours_of, max_bytes
+from datamodules.era5.files.archive import MAX_VALUES
 from datamodules.era5.files.containers import unpack
-from datamodules.era5.files.layouts import Part, parts_of
+from datamodules.era5.files.layouts import FilePart, file_parts
 from datamodules.era5.files.reading import all_times, load, open_lazily, span
 from datamodules.era5.variables import LONG_NAMES
 
 
-def check_file(path: Path, request: Request) -> int:
-    """Read a file to its end, and make sure that it has every variable at every hour.
+def verify_file(path: Path, request: Request) -> int:
+    """Read a file to its end, and check that it has every variable at every hour.
 
     Args:
         path: The file.
-        request: What was asked for.
+        request: The request.
 
     Returns:
-        How many hours are preliminary.
+        The number of preliminary hours.
 
     Raises:
-        JobLost: It cannot be read, or something is missing.
+        JobFailed: It cannot be read, or something is missing.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
         try:
-            files = unpack(path, folder, most_bytes(request))
-            parts = [part for name, file in files for part in parts_of(open_lazily(file, name, stack), name)]
+            files = unpack(path, folder, max_bytes(request))
+            parts = [part for name, file in files for part in file_parts(open_lazily(file, name, stack), name)]
             for part in parts:
                 _read_through(part)
-        except OSError:  # no room to unpack it
+        except OSError:  # no space to unpack it
             raise
-        except Exception as error:  # whatever a strange file makes of its readers
+        except Exception as error:  # anything that xarray or netCDF4 raise for a damaged file
             reason = str(error).replace(str(path), "the file")
-            raise JobLost(f"What came cannot be used: {reason}") from None
+            raise JobFailed(f"The downloaded file cannot be used: {reason}") from None
         _check_complete(parts, request)
-        early = [part.times[part.preliminary] for part in parts]
-        return len(np.unique(np.concatenate(early)))
+        preliminary = [part.times[part.preliminary] for part in parts]
+        return len(np.unique(np.concatenate(preliminary)))
 
 
-def _read_through(part: Part) -> None:
+def _read_through(part: FilePart) -> None:
     for field in part.data.data_vars.values():
         if "time" not in field.dims:
             load(part, field)
             continue
-        at_once = max(1, MOST_VALUES * field.sizes["time"] // max(1, field.size))
+        at_once = max(1, MAX_VALUES * field.sizes["time"] // max(1, field.size))
         for first in range(0, field.sizes["time"], at_once):
             load(part, field.isel(time=slice(first, first + at_once)))
 
 
-def _check_complete(parts: list[Part], request: Request) -> None:
+def _check_complete(parts: list[FilePart], request: Request) -> None:
     there = {str(name) for part in parts for name in part.data.data_vars}
     known = {name: LONG_NAMES[name] for name in request["variable"] if name in LONG_NAMES}
     missing = [name for name, short_name in known.items() if short_name not in there]
     if missing or len(there) < len(request["variable"]):
-        wanted, found = ", ".join(missing or request["variable"]), ", ".join(sorted(there))
-        raise JobLost(f"What came lacks variables: asked for {wanted}, found only {found}.", again=False)
+        requested, found = ", ".join(missing or request["variable"]), ", ".join(sorted(there))
+        raise JobFailed(f"The downloaded file lacks variables: requested {requested}, found only {found}.", again=False)
     for name in sorted(there):
         holding = [part for part in parts if name in part.data]
         absent = np.setdiff1d(hours_of(request), all_times(holding))
         if len(absent) and any("time" in part.data[name].dims for part in holding):
-            raise JobLost(
-                f"What came has no {name} for {span(absent)}: ERA5 ends some five days ago, and its last day is not "
-                "complete. Choose an earlier `start`, or fewer hours.",
+            raise JobFailed(
+                f"The downloaded file has no {name} for {span(absent)}: ERA5 ends about five days ago, and its last "
+                "day is incomplete. Choose an earlier `start`, or fewer hours.",
                 again=False,
             )

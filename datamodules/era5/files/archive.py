@@ -1,4 +1,4 @@
-"""Any number of ERA5 files as one dataset: opened together, and read only where asked."""
+"""Any number of ERA5 files as one dataset: opened together, and read only where needed."""
 
 import os
 import tempfile
@@ -12,21 +12,21 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from datamodules.era5.files.containers import find_files, unpack
-from datamodules.era5.files.layouts import Part, parts_of
+from datamodules.era5.files.containers import expand_patterns, unpack
+from datamodules.era5.files.layouts import FilePart, file_parts
 from datamodules.era5.files.reading import all_times, check_overlap, load, merged_attributes, open_lazily, span
 from datamodules.era5.variables import KNOWN, Variable, check_observed, choose, describe, is_static
 
-MOST_VALUES = 2**26  # read at once: half a gigabyte while it is unpacked
+MAX_VALUES = 2**26  # read at once: half a gigabyte while they are unpacked
 
 
-class Asked(NamedTuple):
-    """What there is of what was asked for.
+class Selection(NamedTuple):
+    """The variables and times of an archive that a query selects.
 
     Args:
         names: Short names of the variables.
-        times: In order `[T]`.
-        attributes: What the files say of themselves.
+        times: Times, in order `[T]`.
+        attributes: Attributes of the files.
     """
 
     names: list[str]
@@ -35,29 +35,31 @@ class Asked(NamedTuple):
 
 
 class Archive:
-    """ERA5 files of any layout, as if they were one.
+    """ERA5 files of any layout, as one dataset.
 
     Files may differ in time (a month each), in variables (a step type each), in layout and in which data are final.
-    Where hours come twice, final values go before preliminary ones, and otherwise those of the first file. Hours that
-    no file has are simply not there; hours that only some variables have are NaN in the others.
+    Where an hour is in several files, final values take precedence over preliminary ones, and otherwise those of the
+    first file. Hours that no file has are absent; hours that only some variables have are NaN in the others.
 
     Use it in a `with` statement: it keeps files open.
 
     Args:
         paths: Names of files, or patterns.
+        max_values: The maximum number of values to read at once.
 
     Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: A file is no netCDF, is damaged, or is not laid out as ERA5 is.
+        FileNotFoundError: A name or pattern matches no file.
+        ValueError: A file is not netCDF, is damaged, or does not have a layout of ERA5.
     """
 
-    def __init__(self, paths: str | Iterable[str]) -> None:
+    def __init__(self, paths: str | Iterable[str], *, max_values: int = MAX_VALUES) -> None:
+        self.max_values = max_values
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
-            found = find_files(paths)
-            self.sources = sources_of(found)
+            found = expand_patterns(paths)
+            self.sources = file_versions(found)
             files = [file for path in found for file in unpack(path, folder)]
-            self.parts = [part for name, path in files for part in parts_of(open_lazily(path, name, stack), name)]
+            self.parts = [part for name, path in files for part in file_parts(open_lazily(path, name, stack), name)]
             self._stack = stack.pop_all()
         self.grid = self.parts[0].grid
         for part in self.parts[1:]:
@@ -71,11 +73,11 @@ class Archive:
     @property
     def names(self) -> list[str]:
         """The short names of all variables, known ones first, in an order that does not depend on the files."""
-        there = {str(name) for part in self.parts for name in part.data.data_vars}
-        return [name for name in KNOWN if name in there] + sorted(there.difference(KNOWN))
+        found = {str(name) for part in self.parts for name in part.data.data_vars}
+        return [name for name in KNOWN if name in found] + sorted(found.difference(KNOWN))
 
     def variable(self, name: str) -> Variable:
-        """What is known of one of the variables.
+        """The description of one of the variables.
 
         Args:
             name: Its short name.
@@ -92,7 +94,7 @@ class Archive:
         ]
 
     def times_of(self, variables: Iterable[str] | None = None) -> NDArray[np.datetime64]:
-        """Every time that some variable has, in order `[T]`.
+        """Every time at which some variable is present, in order `[T]`.
 
         Args:
             variables: Long or short names; all that change with time if not given.
@@ -106,13 +108,13 @@ class Archive:
         before: np.datetime64 | None = None,
         cells: NDArray[np.int64] | None = None,
     ) -> xr.Dataset:
-        """Read what is asked for, and nothing else, into memory.
+        """Read some variables, times and grid cells into memory.
 
         Args:
             variables: Long or short names; all that change with time if not given.
-            first: The first time; the first there is if not given.
-            before: The time to stop before; none if not given.
-            cells: Numbers of the cells of the grid `[S]`; the whole grid if not given.
+            first: The first time; that of the files if not given.
+            before: The end of the period, exclusive; that of the files if not given.
+            cells: Indices of grid cells `[S]`; the whole grid if not given.
 
         Returns:
             Single precision, over `time` and the dimensions of the grid, or over `time` and `series`.
@@ -121,8 +123,8 @@ class Archive:
             ValueError: A variable is missing or has no values, the variables have no time in common, or a file is
                 damaged.
         """
-        names, times, attributes = self.ask(variables, first, before)
-        result = xr.Dataset(coords={"time": times, **self._places(cells)}, attrs=attributes)
+        names, times, attributes = self.select(variables, first, before)
+        result = xr.Dataset(coords={"time": times, **self._coordinates(cells)}, attrs=attributes)
         for name in names:
             variable = self.variable(name)
             values = self.values(name, times, cells)
@@ -131,43 +133,43 @@ class Archive:
             result[name] = ("time", *dims), values, {"long_name": variable.name, "units": variable.units}
         return result
 
-    def ask(
+    def select(
         self,
         variables: Iterable[str] | None = None,
         first: np.datetime64 | None = None,
         before: np.datetime64 | None = None,
-    ) -> Asked:
-        """What there is of variables in a period.
+    ) -> Selection:
+        """The variables, and the times within a period at which some of them are present.
 
         Args:
             variables: Long or short names; all that change with time if not given.
-            first: The first time; the first there is if not given.
-            before: The time to stop before; none if not given.
+            first: The first time; that of the files if not given.
+            before: The end of the period, exclusive; that of the files if not given.
 
         Raises:
-            ValueError: A variable is missing, or there is no time that all variables have, or none in the period.
+            ValueError: A variable is missing, the variables have no time in common, or the period has no times.
         """
         names = self._names(variables)
         check_overlap(self.parts, names)
-        there = self.times_of(names)
-        late = np.ones(len(there), bool) if first is None else there >= first
-        times = there[late if before is None else late & (there < before)]
+        all_hours = self.times_of(names)
+        late = np.ones(len(all_hours), bool) if first is None else all_hours >= first
+        times = all_hours[late if before is None else late & (all_hours < before)]
         if not len(times):
-            raise ValueError(f"No hour from {first} to before {before} is in the files: they have {span(there)}.")
-        return Asked(names, times, merged_attributes(self._parts_with(names)))
+            raise ValueError(f"No hour from {first} to before {before} is in the files: they have {span(all_hours)}.")
+        return Selection(names, times, merged_attributes(self._parts_with(names)))
 
     def read_static(self, name: str) -> NDArray[np.float32] | None:
-        """A variable that is the same at all times, at every cell `[C]`; None if no file has it.
+        """A variable that is constant in time, at every grid cell `[C]`; None if no file has it.
 
         Args:
             name: Its short name, such as `lsm`.
         """
         for part in self._parts_with([name]):
-            return load(part, part.data[name])[part.grid.around(None)[1]].reshape(-1)
+            return load(part, part.data[name])[part.grid.window(None)[1]].reshape(-1)
         return None
 
     def close(self) -> None:
-        """Close the files, and remove what was unpacked."""
+        """Close the files, and remove those that were unpacked."""
         self._stack.close()
 
     def __enter__(self) -> Self:
@@ -179,24 +181,24 @@ class Archive:
         self.close()
 
     def values(self, name: str, times: NDArray[np.datetime64], cells: NDArray[np.int64] | None) -> NDArray[np.float32]:
-        """Read one variable, `[T, S]`, or `[T, ...]` over the grid; NaN where there is nothing.
+        """Read one variable, `[T, S]`, or `[T, ...]` over the grid; NaN where it is missing.
 
         Args:
             name: Its short name.
-            times: When, in order `[T]`.
-            cells: Numbers of the cells of the grid `[S]`; the whole grid if None.
+            times: Times, in order `[T]`.
+            cells: Indices of grid cells `[S]`; the whole grid if None.
         """
         shape = self.grid.shape if cells is None else (len(cells),)
         values = np.full((len(times), *shape), np.nan, dtype=np.float32)
-        for final in (False, True):  # what comes later goes on top
+        for final in (False, True):  # later assignments take precedence
             for part in reversed(self._parts_with([name])):
-                stretch, places = part.grid.around(cells)
-                index: tuple[slice | NDArray[np.int64], ...] = (slice(None), *places)
-                field = part.data[name].isel(dict(stretch))
+                window, positions = part.grid.window(cells)
+                index: tuple[slice | NDArray[np.int64], ...] = (slice(None), *positions)
+                field = part.data[name].isel(dict(window))
                 chosen = np.flatnonzero(np.isin(part.times, times) & (part.preliminary != final))
-                at_once = max(1, MOST_VALUES * part.data.sizes["time"] // max(1, field.size))
+                at_once = max(1, self.max_values * part.data.sizes["time"] // max(1, field.size))
                 for hours in np.split(chosen, range(at_once, len(chosen), at_once)) if len(chosen) else ():
-                    new = load(part, field.isel(time=_run(hours)))[index]
+                    new = load(part, field.isel(time=_as_slice(hours)))[index]
                     rows = np.searchsorted(times, part.times[hours])
                     values[rows] = np.where(np.isnan(new), values[rows], new)
         return values
@@ -207,10 +209,10 @@ class Archive:
             raise ValueError(f"No variable in {self.parts[0].name} changes with time: is it the right file?")
         return changing if variables is None else choose(variables, self.names, changing)
 
-    def _parts_with(self, names: list[str]) -> list[Part]:
+    def _parts_with(self, names: list[str]) -> list[FilePart]:
         return [part for part in self.parts if any(name in part.data for name in names)]
 
-    def _places(self, cells: NDArray[np.int64] | None) -> dict[str, tuple[tuple[str, ...], NDArray[np.float64]]]:
+    def _coordinates(self, cells: NDArray[np.int64] | None) -> dict[str, tuple[tuple[str, ...], NDArray[np.float64]]]:
         if cells is not None:
             latitude, longitude = self.grid.cells[cells].T
             dims: tuple[tuple[str, ...], ...] = (("series",), ("series",))
@@ -220,25 +222,25 @@ class Archive:
         return {"latitude": (dims[0], latitude), "longitude": (dims[1], longitude)}
 
 
-def _run(places: NDArray[np.int64]) -> NDArray[np.int64] | slice:
-    """A slice where places follow each other, for that is faster to read."""
-    follow = len(places) > 0 and bool((np.diff(places) == 1).all())
-    return slice(int(places[0]), int(places[-1]) + 1) if follow else places
+def _as_slice(indices: NDArray[np.int64]) -> NDArray[np.int64] | slice:
+    """Consecutive indices as a slice, which is faster to read; others as they are."""
+    consecutive = len(indices) > 0 and bool((np.diff(indices) == 1).all())
+    return slice(int(indices[0]), int(indices[-1]) + 1) if consecutive else indices
 
 
-def sources_of(files: Iterable[Path]) -> tuple[str, ...]:
-    """Names, sizes and dates of files: others, where a file has been replaced.
+def file_versions(files: Iterable[Path]) -> tuple[str, ...]:
+    """Names, sizes and dates of files, which change when a file is replaced.
 
     Args:
         files: The files.
     """
 
-    def source(path: Path) -> str:
-        with path.open("rb") as file:  # unopened, a disk in the network may tell of the one before
+    def version(path: Path) -> str:
+        with path.open("rb") as file:  # without opening it, a network disk may report the replaced one
             status = os.fstat(file.fileno())
         return f"{path} {status.st_size} {status.st_mtime_ns}"
 
-    return tuple(source(path) for path in files)
+    return tuple(version(path) for path in files)
 
 
 def read_era5(paths: str | Iterable[str], variables: Iterable[str] | None = None) -> xr.Dataset:

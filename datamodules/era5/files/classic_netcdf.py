@@ -1,4 +1,4 @@
-"""How long a classic netCDF file ought to be: the library reads what is missing at the end as zeros."""
+"""The expected size of a classic netCDF file: the library reads missing values at its end as zeros."""
 
 import struct
 from pathlib import Path
@@ -6,27 +6,27 @@ from typing import BinaryIO
 
 TYPE_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8}
 DIMENSIONS, VARIABLES, ATTRIBUTES = 10, 11, 12
-LONGEST_HEADER = 16 * 2**20  # bytes: a damaged count must not make us read for ever
+MAX_HEADER = 16 * 2**20  # bytes: a damaged count must not make us read on without end
 
 
 def expected_size(path: Path) -> int:
-    """The least number of bytes of a complete file, from its header (netCDF classic format specification).
+    """The minimum size of a complete file in bytes, from its header (netCDF classic format specification).
 
     Args:
         path: A file that begins with `CDF`.
 
     Raises:
-        ValueError: The header itself is cut short or damaged.
+        ValueError: The header itself is truncated or damaged.
     """
     with path.open("rb") as file:
         try:
             return _Header(file).data_end()
         except (struct.error, KeyError, IndexError) as error:
-            raise ValueError("its header is cut short or damaged") from error
+            raise ValueError("its header is truncated or damaged") from error
 
 
 class _Header:
-    """Reads the header in the order it is written in."""
+    """Reads the header, field by field."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -44,7 +44,7 @@ class _Header:
             shape = [dimensions[self._count()] for _ in range(self._count())]
             self._attributes()
             size = TYPE_SIZES[self._integer(4)]
-            self._count()  # vsize, which overflows for large variables: worked out here instead
+            self._count()  # vsize, which overflows for large variables, so it is computed here
             begin = self._integer(4 if self.version == 1 else 8)
             records = bool(shape) and shape[0] == 0
             for length in shape[1:] if records else shape:
@@ -69,7 +69,7 @@ class _Header:
         return struct.unpack(">Q" if size == 8 else ">I", self._read(size))[0]
 
     def _read(self, size: int) -> bytes:
-        if self.file.tell() + size > LONGEST_HEADER:
+        if self.file.tell() + size > MAX_HEADER:
             raise struct.error("too long for a header")
         return self.file.read(size)
 
@@ -82,7 +82,7 @@ class _Header:
     def _skip(self, length: int) -> None:
         padded = -(-length // 4) * 4
         if len(self._read(padded)) < padded:
-            raise struct.error("cut short")
+            raise struct.error("truncated")
 
     def _skip_name(self) -> None:
         self._skip(self._count())

@@ -1,4 +1,4 @@
-"""From names the user gives to netCDF files: patterns, archives under any name, and files that are something else."""
+"""From names and patterns to netCDF files: unpacks zip archives, and rejects files of other formats."""
 
 import glob
 import lzma
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from datamodules.era5.files.classic_netcdf import expected_size
 
-MOST_MEMBERS = 1000
-MOST_BYTES = 64 * 2**30  # of an archive, unpacked: a month of seventeen variables on the globe is less
+MAX_MEMBERS = 1000
+MAX_BYTES = 64 * 2**30  # of an unpacked archive; a month of seventeen variables on the globe takes less
 
-#: What a damaged archive makes of the library.
+#: What zipfile raises for a damaged archive.
 ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -38,8 +38,8 @@ OTHERS = {
 }
 
 
-def find_files(patterns: str | Iterable[str]) -> list[Path]:
-    """The files that names and patterns stand for, each once, in order of name.
+def expand_patterns(patterns: str | Iterable[str]) -> list[Path]:
+    """The files that match names and patterns, each once, in order of name.
 
     Args:
         patterns: Names, or patterns such as `data/era5_2020-*.nc`; `~` is the home folder.
@@ -62,16 +62,16 @@ def find_files(patterns: str | Iterable[str]) -> list[Path]:
     return list(found)
 
 
-def unpack(path: Path, folder: Path, most_bytes: int | None = None) -> list[tuple[str, Path]]:
-    """The netCDF files that a file is, or holds as an archive, each with a name for messages.
+def unpack(path: Path, folder: Path, max_bytes: int = MAX_BYTES) -> list[tuple[str, Path]]:
+    """The netCDF files in a zip archive, or the file itself, each with a name for messages.
 
-    The Climate Data Store gives several files as one zip archive, whatever it is saved as; so the first bytes count,
-    not the name.
+    The Climate Data Store delivers several files as one zip archive, under any name; so the first bytes decide, not the
+    name.
 
     Args:
         path: The file.
-        folder: Where the members of an archive go, under names of our own.
-        most_bytes: The most that an archive may hold, if something is known about it.
+        folder: The folder for the members of an archive, under new names.
+        max_bytes: The maximum size of an unpacked archive.
 
     Raises:
         ValueError: It is neither netCDF nor such an archive, or it is damaged.
@@ -81,32 +81,32 @@ def unpack(path: Path, folder: Path, most_bytes: int | None = None) -> list[tupl
         _check_netcdf(path, start, str(path))
         return [(str(path), path)]
     try:
-        return _unpack_zip(path, folder, MOST_BYTES if most_bytes is None else most_bytes)
+        return _unpack_zip(path, folder, max_bytes)
     except ZIP_ERRORS as error:
         raise ValueError(f"{path} is a zip archive that cannot be read: {error}. Download it again.") from error
 
 
-def _unpack_zip(path: Path, folder: Path, most_bytes: int) -> list[tuple[str, Path]]:
+def _unpack_zip(path: Path, folder: Path, max_bytes: int) -> list[tuple[str, Path]]:
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
         size = sum(member.file_size for member in members)
-        if len(members) > MOST_MEMBERS or size > most_bytes:
+        if len(members) > MAX_MEMBERS or size > max_bytes:
             raise ValueError(
                 f"{path} is a zip archive of {len(members)} files and {size / 2**30:.1f} GiB unpacked, more than the "
-                f"{MOST_MEMBERS} files and {most_bytes / 2**20:,.0f} MiB that are read: unpack it, and give the files."
+                f"{MAX_MEMBERS} files and {max_bytes / 2**20:,.0f} MiB that are read: unpack it, and give the files."
             )
-        if sum(member.compress_size for member in members) > path.stat().st_size:  # as bombs do, to be small
-            raise ValueError(f"{path} is a zip archive whose files overlap, as in none that is meant well.")
+        if sum(member.compress_size for member in members) > path.stat().st_size:  # as in a zip bomb
+            raise ValueError(f"{path} is a zip archive whose files overlap: it is damaged or malicious.")
         free = shutil.disk_usage(folder).free
         if size > free:
             raise ValueError(
                 f"{path} needs {size / 2**30:.1f} GiB to be unpacked in {folder}, which has {free / 2**30:.1f} GiB "
-                "left: set TMPDIR to a folder with more room."
+                "left: set TMPDIR to a folder on a larger disk."
             )
         found = []
         for number, member in enumerate(members):
             name, target = f"{path} ({os.path.basename(member.filename)!r})", folder / f"{len(os.listdir(folder))}.nc"
-            with archive.open(member) as source, target.open("wb") as sink:  # gives no more than file_size bytes
+            with archive.open(member) as source, target.open("wb") as sink:  # at most file_size bytes
                 shutil.copyfileobj(source, sink)
             start = _start(target)
             if start.startswith((HDF, CLASSIC)):
@@ -133,8 +133,8 @@ def _check_netcdf(path: Path, start: bytes, name: str) -> None:
             raise ValueError(f"{name} cannot be read: {error}. Download it again.") from error
         if size < expected:
             raise ValueError(
-                f"{name} is cut short: it has {size:,} bytes of {expected:,}. Download it again, for the values at its "
-                "end are lost."
+                f"{name} is truncated: it has {size:,} bytes of {expected:,}. Download it again: the values at its end "
+                "are lost."
             )
     elif not start.startswith(HDF):
         reasons = (reason for magic, reason in OTHERS.items() if start.startswith(magic))

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The cells of a file, numbered row by row from the north-west; scattered ones as they come.
+    """The cells of a file, numbered row by row from the north-west; scattered locations in the order of the file.
 
     Args:
-        dims: `("latitude", "longitude")`, or `("location",)` for scattered points.
+        dims: `("latitude", "longitude")`, or `("location",)` for scattered locations.
         latitude: Degrees north, along its dimension.
         longitude: Degrees east from -180 to 180, along its dimension.
-        order: For each dimension, where in the file its entries are: files may go from south to north, or from 0 to
-            360 degrees.
+        order: For each dimension, the indices of its entries in the file, which may go from south to north, or from 0
+            to 360 degrees.
     """
 
     dims: tuple[str, ...]
@@ -30,25 +30,25 @@ class Grid:
 
         Args:
             data: The file, with `latitude` and `longitude`.
-            name: What to call it in messages.
+            name: Its name in messages.
 
         Raises:
-            ValueError: It has no such coordinates, or others than ERA5 has.
+            ValueError: It lacks these coordinates, or they are not those of a grid or a list of locations.
         """
         missing = [key for key in ("latitude", "longitude") if key not in data.variables]
         if missing:
-            there = ", ".join(map(str, data.variables))
-            raise ValueError(f"{name} has no {' and no '.join(missing)} among its variables ({there}).")
+            found = ", ".join(map(str, data.variables))
+            raise ValueError(f"{name} has no {' and no '.join(missing)} among its variables ({found}).")
         dims = data["latitude"].dims, data["longitude"].dims
-        # Single precision on some disks: 59.9 is then 59.90000153, and equal to no other 59.9.
+        # Single precision in some files: 59.9 is then 59.90000153, which does not equal 59.9 in other files.
         latitude, longitude = (_rounded(data[key].values) for key in ("latitude", "longitude"))
         longitude = _rounded((longitude + 180.0) % 360.0 - 180.0)
         data = data.drop_vars(["latitude", "longitude"])
         if dims == ((), ()):  # one location
             return cls(("location",), latitude[None], longitude[None], (np.arange(1),)), data.expand_dims("location")
         if dims[0] == dims[1] and len(dims[0]) == 1:
-            places = (np.arange(len(latitude)),)
-            return cls(("location",), latitude, longitude, places), data.rename({dims[0][0]: "location"})
+            order = (np.arange(len(latitude)),)
+            return cls(("location",), latitude, longitude, order), data.rename({dims[0][0]: "location"})
         if dims != (("latitude",), ("longitude",)):
             raise ValueError(
                 f"Latitude and longitude of {name} have dimensions {dims[0]} and {dims[1]}: expected a regular grid, "
@@ -69,20 +69,20 @@ class Grid:
             return np.stack([self.latitude, self.longitude], axis=-1)
         return np.stack(np.meshgrid(self.latitude, self.longitude, indexing="ij"), axis=-1).reshape(-1, 2)
 
-    def around(self, cells: NDArray[np.int64] | None) -> tuple[dict[str, slice], tuple[NDArray[np.int64], ...]]:
-        """The smallest stretch of the file that holds some cells, by dimension, and the places of the cells in it.
+    def window(self, cells: NDArray[np.int64] | None) -> tuple[dict[str, slice], tuple[NDArray[np.int64], ...]]:
+        """The smallest window of the file that contains some cells, by dimension, and the positions of the cells in it.
 
-        Files give one stretch much faster than many cells.
+        One window is read much faster than many single cells.
 
         Args:
-            cells: Numbers of cells `[S]`; the whole grid if None.
+            cells: Indices of cells `[S]`; the whole grid if None.
         """
         if cells is None:
             return {}, np.ix_(*self.order)
         numbers = np.unravel_index(cells, self.shape)
-        places = [order[number] for order, number in zip(self.order, numbers, strict=True)]
-        stretch = {dim: slice(p.min(), p.max() + 1) for dim, p in zip(self.dims, places, strict=True)}
-        return stretch, tuple(place - place.min() for place in places)
+        positions = [order[number] for order, number in zip(self.order, numbers, strict=True)]
+        window = {dim: slice(p.min(), p.max() + 1) for dim, p in zip(self.dims, positions, strict=True)}
+        return window, tuple(position - position.min() for position in positions)
 
     def same_as(self, other: "Grid") -> bool:
         """Whether two grids have the same cells in the same order.

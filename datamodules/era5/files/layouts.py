@@ -1,4 +1,4 @@
-"""One netCDF file of either Climate Data Store as parts of one common layout, nothing read yet but coordinates."""
+"""netCDF files of the old and the new Climate Data Store in one common layout; only coordinates are read."""
 
 from dataclasses import dataclass
 
@@ -9,20 +9,20 @@ from numpy.typing import NDArray
 from datamodules.era5.files.grid import Grid
 from datamodules.era5.variables import is_static
 
-PRELIMINARY = 5  # expver of ERA5T, the last two to three months
+PRELIMINARY = 5  # expver of ERA5T, the most recent two to three months
 RENAMED = {"valid_time": "time", "lat": "latitude", "lon": "longitude"}
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """A file, or one version of the data within a file.
 
     Args:
-        name: What to call it in messages.
+        name: Its name in messages.
         data: Variables over `time` and the dimensions of the grid; static ones over those of the grid alone.
-        grid: Where the values are.
+        grid: The grid.
         preliminary: Which times are preliminary (ERA5T), later to be replaced by final ones `[T]`.
-        attributes: What the file says of itself: `expver` and `number`, if it does.
+        attributes: `expver`, `number`, `title` and `comment` of the file, where it has them.
     """
 
     name: str
@@ -33,11 +33,11 @@ class Part:
 
     @property
     def times(self) -> NDArray[np.datetime64]:
-        """The times of the values `[T]`, not necessarily in order."""
+        """The times of the values `[T]`, in any order."""
         return self.data["time"].values
 
 
-def parts_of(data: xr.Dataset, name: str) -> list[Part]:
+def file_parts(data: xr.Dataset, name: str) -> list[FilePart]:
     """Bring a file of the old or the new Climate Data Store into the common layout.
 
     Old files have `time`, and where final and preliminary data mix, a dimension `expver` that makes two parts here.
@@ -46,17 +46,17 @@ def parts_of(data: xr.Dataset, name: str) -> list[Part]:
 
     Args:
         data: The file, opened by xarray.
-        name: What to call it in messages.
+        name: Its name in messages.
 
     Raises:
-        ValueError: It is not laid out as ERA5 is.
+        ValueError: It does not have a layout of ERA5.
     """
     old_names = {old: new for old, new in RENAMED.items() if old in data.variables and new not in data.variables}
     data = _without_members(_with_time(data.rename(old_names), name), name)
     grid, data = Grid.of(data, name)
     degrees = ((grid.latitude, 90), (grid.longitude, 180))
-    if not all(part.size and (np.abs(part) <= most).all() for part, most in degrees):
-        raise ValueError(f"Latitudes and longitudes of {name} are missing or no degrees. Download it again.")
+    if not all(axis.size and (np.abs(axis) <= limit).all() for axis, limit in degrees):
+        raise ValueError(f"Latitudes and longitudes of {name} are missing or invalid. Download it again.")
     versions = [data]
     if "expver" in data.dims:
         versions = [data.isel(expver=[i]).squeeze("expver") for i in range(data.sizes["expver"])]
@@ -65,14 +65,14 @@ def parts_of(data: xr.Dataset, name: str) -> list[Part]:
 
 def _with_time(data: xr.Dataset, name: str) -> xr.Dataset:
     if "time" not in data.variables:
-        there = ", ".join(map(str, data.variables)) or "nothing"
-        raise ValueError(f"{name} has no time: neither `time` nor `valid_time` is among its variables ({there}).")
+        found = ", ".join(map(str, data.variables)) or "none"
+        raise ValueError(f"{name} has no time: neither `time` nor `valid_time` is among its variables ({found}).")
     if not np.issubdtype(data["time"].dtype, np.datetime64):
         raise ValueError(f"The time of {name} is {data['time'].dtype}, not dates: its units or calendar are missing.")
     if data["time"].ndim == 0:
         data = data.set_coords("time").expand_dims("time")
     if data["time"].dims != ("time",):
-        raise ValueError(f"The time of {name} has dimensions {data['time'].dims}: ERA5 has one, time itself.")
+        raise ValueError(f"The time of {name} has dimensions {data['time'].dims}: expected `time` alone.")
     if not data.sizes["time"]:
         raise ValueError(f"{name} has no hours: its time has no entries. Leave it out, or download it again.")
     if np.isnat(data["time"].values).any():
@@ -88,7 +88,7 @@ def _without_members(data: xr.Dataset, name: str) -> xr.Dataset:
     return data.squeeze("number") if "number" in data.dims else data
 
 
-def _part(data: xr.Dataset, grid: Grid, name: str) -> Part:
+def _part(data: xr.Dataset, grid: Grid, name: str) -> FilePart:
     versions, attributes = np.full(data.sizes["time"], 1), {}
     if "number" in data.variables:
         attributes["number"] = str(_whole_numbers(data["number"], name)[0])
@@ -101,17 +101,17 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> Part:
     fields = {}
     for variable, field in data.drop_vars(["number", "expver"], errors="ignore").data_vars.items():
         if len(set(field.dims)) < len(field.dims):
-            raise ValueError(f"{variable} in {name} is damaged: it runs over {field.dims}. Download it again.")
+            raise ValueError(f"{variable} in {name} is damaged: it has dimensions {field.dims}. Download it again.")
         extra = [dim for dim in field.dims if dim not in ("time", *grid.dims)]
         if not set(grid.dims) <= set(field.dims) or not np.issubdtype(field.dtype, np.number):
             continue  # bounds, projections and the like
         if any(field.sizes[dim] > 1 for dim in extra):
-            continue  # levels and the like: choosing one is for the user
+            continue  # pressure levels and the like: the user must select one
         field = field.squeeze(extra, drop=True)
         if is_static(str(variable)) and "time" in field.dims:
             field = field.isel(time=0, drop=True)
         fields[str(variable)] = field.transpose("time", *grid.dims, missing_dims="ignore")
-    return Part(name, xr.Dataset(fields, {"time": data["time"]}), grid, versions == PRELIMINARY, attributes)
+    return FilePart(name, xr.Dataset(fields, {"time": data["time"]}), grid, versions == PRELIMINARY, attributes)
 
 
 def _whole_numbers(field: xr.DataArray, name: str) -> list[int]:

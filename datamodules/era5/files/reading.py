@@ -1,4 +1,4 @@
-"""Opening and reading one file with errors for people, and what several files are said to be together."""
+"""Opens and reads single files, with clear errors; times and attributes of several files."""
 
 from contextlib import ExitStack
 from functools import reduce
@@ -8,9 +8,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from datamodules.era5.files.layouts import Part
+from datamodules.era5.files.layouts import FilePart
 
-MOST = 1e30  # in any units: what is beyond was never written, or is damaged
+MAX_MAGNITUDE = 1e30  # in any units; a larger value was never written, or is damaged
 
 
 def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
@@ -18,8 +18,8 @@ def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
 
     Args:
         path: The file.
-        name: What to call it in messages.
-        stack: Closes the file in the end.
+        name: Its name in messages.
+        stack: Closes the file.
 
     Raises:
         ValueError: It cannot be opened.
@@ -29,36 +29,36 @@ def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
         for variable in data.variables.values():
             if variable.ndim <= 1:
                 variable.load()
-    except Exception as error:  # whatever a damaged file makes of the libraries
+    except Exception as error:  # anything that the libraries raise for a damaged file
         raise ValueError(f"{name} is damaged and cannot be opened: {error}. Download it again.") from error
     return data
 
 
-def load(part: Part, field: xr.DataArray) -> NDArray[np.float32]:
+def load(part: FilePart, field: xr.DataArray) -> NDArray[np.float32]:
     """Read values, in single precision.
 
     Args:
-        part: Where they are from.
-        field: What to read of it.
+        part: The file they are from.
+        field: The variable, or part of it.
 
     Raises:
-        ValueError: They cannot be read, or are beyond all measure.
+        ValueError: They cannot be read, or are impossibly large.
     """
     try:
         values = field.values.astype(np.float32)
-    except Exception as error:  # whatever a damaged file makes of the libraries
+    except Exception as error:  # anything that the libraries raise for a damaged file
         raise ValueError(f"{field.name} in {part.name} is damaged: {error}. Download the file again.") from error
     largest = max(np.fmax.reduce(values, axis=None, initial=0), -np.fmin.reduce(values, axis=None, initial=0))
-    if largest > MOST:
+    if largest > MAX_MAGNITUDE:
         raise ValueError(
-            f"{field.name} in {part.name} is damaged, or was not written to its end: there are values as large as "
+            f"{field.name} in {part.name} is damaged or incomplete: it has values as large as "
             f"{largest:.2g}. Download the file again."
         )
     return values
 
 
-def all_times(parts: list[Part]) -> NDArray[np.datetime64]:
-    """Every time that one of the parts has, in order `[T]`.
+def all_times(parts: list[FilePart]) -> NDArray[np.datetime64]:
+    """The times of all parts, each once, in order `[T]`.
 
     Args:
         parts: At least one.
@@ -66,11 +66,11 @@ def all_times(parts: list[Part]) -> NDArray[np.datetime64]:
     return np.unique(np.concatenate([part.times for part in parts]))
 
 
-def check_overlap(parts: list[Part], names: list[str]) -> None:
-    """Raise unless at some time all variables have values.
+def check_overlap(parts: list[FilePart], names: list[str]) -> None:
+    """Raise unless the variables have a time in common.
 
     Args:
-        parts: What the files hold.
+        parts: The parts of all files.
         names: Short names of variables.
     """
     times = {name: all_times([part for part in parts if name in part.data]) for name in names}
@@ -79,22 +79,22 @@ def check_overlap(parts: list[Part], names: list[str]) -> None:
         raise ValueError(f"The variables have no time in common:\n{listed}\nGive files of the same period.")
 
 
-def merged_attributes(parts: list[Part]) -> dict[str, str]:
-    """What the files say of themselves, each thing once.
+def merged_attributes(parts: list[FilePart]) -> dict[str, str]:
+    """The attributes of all files, each value once.
 
     Args:
-        parts: What the files hold.
+        parts: The parts of all files.
     """
     merged: dict[str, str] = {}
     for key in dict.fromkeys(key for part in parts for key in part.attributes):
-        said = [part.attributes[key] for part in parts if key in part.attributes]
-        words = sorted({word for text in said for word in text.split()}) if key == "expver" else dict.fromkeys(said)
-        merged[key] = " ".join(words)
+        texts = [part.attributes[key] for part in parts if key in part.attributes]
+        unique = sorted({word for text in texts for word in text.split()}) if key == "expver" else dict.fromkeys(texts)
+        merged[key] = " ".join(unique)
     return merged
 
 
 def span(times: NDArray[np.datetime64]) -> str:
-    """How many times these are, and from when to when.
+    """The number of times, the first and the last, in words.
 
     Args:
         times: Times in order `[T]`.

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 LATITUDES = np.arange(59.0, 49.0, -1.0)
 LONGITUDES = np.arange(-8.0, 4.0, 1.0)
 
-# Rows from north to south, columns from west to east, one cell for every degree. A dot is sea; a digit is land, at so
-# many times 50 m.
+# Rows from north to south, columns from west to east, one grid cell for every degree. A dot is sea; a digit is land,
+# whose height is the digit times 50 m.
 MAP = """
     .....1......
     .1.56.......

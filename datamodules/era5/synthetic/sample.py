@@ -1,4 +1,4 @@
-"""A synthetic sample of ERA5, so that everything runs without network: netCDF files laid out as those of the CDS."""
+"""A synthetic sample of ERA5 that needs no network: netCDF files in the layout of the Climate Data Store."""
 
 import tempfile
 from pathlib import Path
@@ -6,32 +6,32 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from datamodules.era5.files.cache import kept, writable_folder
+from datamodules.data_folder import find_cached, writable_folder
 from datamodules.era5.synthetic.britain import LATITUDES, LONGITUDES
 from datamodules.era5.synthetic.weather import make_weather
 from datamodules.era5.variables import KNOWN, StepType
-from gpvae.utils.atomic import publish
+from gpvae.utils.atomic import TEMPORARY_FOLDER, publish
 
 START = np.datetime64("2020-01-01T00", "h")
-VERSION = 2  # of what is written: a new one is made afresh, not taken from an old cache
+VERSION = 2  # of the content: files of other versions in a cache are not used
 STEP_TYPES: tuple[StepType, ...] = ("instant", "accum", "max")
 NOTE = "SYNTHETIC weather, made up by gpvae from random waves and simple physics. Not ERA5: nothing here was measured."
 
 
 def sample_files(num_hours: int) -> list[str]:
-    """The files of the sample, made now or kept from an earlier run.
+    """The files of the sample, from the cache or written now.
 
     Args:
-        num_hours: How many hours from the beginning of 2020.
+        num_hours: The number of hours from the beginning of 2020.
     """
     folder, names = f"era5_sample/v{VERSION}_{num_hours}h", [_file_name(step_type) for step_type in STEP_TYPES]
-    files = [kept(f"{folder}/{name}") for name in names]
+    files = [find_cached(f"{folder}/{name}") for name in names]
     if None in files:
         target = writable_folder(folder)
-        with tempfile.TemporaryDirectory(prefix="making-", dir=target) as part:  # so that nobody ever reads half of it
-            write_sample(Path(part), num_hours)
+        with tempfile.TemporaryDirectory(prefix=TEMPORARY_FOLDER, dir=target) as temporary:
+            write_sample(Path(temporary), num_hours)
             for name in names:
-                publish(Path(part) / name, target / name)
+                publish(Path(temporary) / name, target / name)
             files = [target / name for name in names]
     return [str(file) for file in files]
 
@@ -40,8 +40,8 @@ def write_sample(folder: Path, num_hours: int) -> None:
     """Write the sample as the Climate Data Store would: a file for each step type.
 
     Args:
-        folder: Where to.
-        num_hours: How many hours from the beginning of 2020.
+        folder: The folder for the files.
+        num_hours: The number of hours from the beginning of 2020.
     """
     fields = make_weather(START, num_hours)
     times = (START + np.arange(num_hours)).astype("datetime64[ns]")

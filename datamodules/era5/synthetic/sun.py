@@ -1,4 +1,4 @@
-"""Where the sun stands."""
+"""The position of the sun."""
 
 import numpy as np
 from numpy.typing import NDArray

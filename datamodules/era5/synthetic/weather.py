@@ -1,35 +1,35 @@
-"""Made-up weather over Britain: nobody measured it, but its variables hang together as those of real weather do."""
+"""Synthetic weather over Britain, whose variables depend on each other as those of real weather do."""
 
 import numpy as np
 
 from datamodules.era5.synthetic.britain import LATITUDES, LONGITUDES, land_and_height
-from datamodules.era5.synthetic.plane_waves import Array, Waves, noise, smooth
+from datamodules.era5.synthetic.plane_waves import Array, PlaneWaves, noise, smooth
 from datamodules.era5.synthetic.sun import mean_cos_zenith
 
 GRAVITY, GAS_CONSTANT, AIR_DENSITY, STEFAN_BOLTZMANN = 9.81, 287.0, 1.25, 5.67e-8
 SOLAR_CONSTANT = 1361.0
 
-# Most of the variance of real pressure, and half that of temperature and wind, takes a week or longer (ERA5 at London,
-# winter of 2020): so the slow waves outweigh the moving ones.
+# Most of the variance of real pressure, and half that of temperature and wind, is at periods of a week or longer (ERA5
+# at London, winter of 2020), so the slow waves outweigh the moving ones.
 MOVING, SLOW = 0.63, 1.19
-PRESSURE_MOVING = Waves(1, 24, (2000, 6000))
-PRESSURE_SLOW = Waves(2, 16, (3000, 8000), (4, 16))
-AIR_MASS = Waves(3, 24, (2000, 7000), (5, 25))
-HUMIDITY = Waves(4, 24, (700, 3000), (5, 40))
-FRONTS = Waves(5, 32, (350, 1300))
-SHOWERS = Waves(6, 60, (100, 350))
-LOW_CLOUDS = Waves(7, 40, (200, 900))
-GUSTS_EAST = Waves(8, 40, (150, 600))
-GUSTS_NORTH = Waves(9, 40, (150, 600))
-COLD_ALOFT = Waves(10, 20, (600, 2500))
+PRESSURE_MOVING = PlaneWaves(1, 24, (2000, 6000))
+PRESSURE_SLOW = PlaneWaves(2, 16, (3000, 8000), (4, 16))
+AIR_MASS = PlaneWaves(3, 24, (2000, 7000), (5, 25))
+HUMIDITY = PlaneWaves(4, 24, (700, 3000), (5, 40))
+FRONTS = PlaneWaves(5, 32, (350, 1300))
+SHOWERS = PlaneWaves(6, 60, (100, 350))
+LOW_CLOUDS = PlaneWaves(7, 40, (200, 900))
+GUSTS_EAST = PlaneWaves(8, 40, (150, 600))
+GUSTS_NORTH = PlaneWaves(9, 40, (150, 600))
+COLD_ALOFT = PlaneWaves(10, 20, (600, 2500))
 
 
 def make_weather(start: np.datetime64, num_hours: int) -> dict[str, Array]:
-    """Fields by short name, each `[T, 10, 12]`, in the units of ERA5; a longer stretch begins with the shorter.
+    """Fields by short name, each `[T, 10, 12]`, in the units of ERA5; a longer period begins with the shorter.
 
     Args:
         start: The first hour.
-        num_hours: T, how many hours.
+        num_hours: T, the number of hours.
     """
     hours = np.arange(num_hours, dtype=np.float64)
     times = start.astype("datetime64[h]") + np.arange(num_hours)
@@ -46,7 +46,7 @@ def make_weather(start: np.datetime64, num_hours: int) -> dict[str, Array]:
     coriolis = 2 * 7.292e-5 * np.sin(np.radians(latitude)) * AIR_DENSITY
     geostrophic_u, geostrophic_v = -(north - 0.8e-3) / coriolis, east / coriolis
 
-    # Clouds and rain go with lows and fronts. The sun shines on what clouds let through.
+    # Clouds and rain go with lows and fronts. Clouds attenuate the sunshine.
     front = FRONTS.at(*here)
     moist = 0.6 * HUMIDITY.at(*here) - 0.5 * anomaly + 0.4 * front
     tcc = np.clip(0.62 + 0.33 * (0.9 * moist + 0.6 * front) + 0.12 * SHOWERS.at(*here) + 0.05 * rough[0], 0, 1)
@@ -66,7 +66,7 @@ def make_weather(start: np.datetime64, num_hours: int) -> dict[str, Array]:
     t2m = air + (0.1 + 0.9 * land) * 0.022 * smooth(net, 3.0) + 0.1 * rough[3]
     skt = land * (t2m + 0.02 * smooth(net, 1.0)) + (1 - land) * sea
 
-    # Moisture: the dew point is that of the air mass, until the air cools down to it.
+    # Moisture: the dew point is that of the air mass, and at most the air temperature.
     vapour = (0.6 + 0.38 / (1 + np.exp(-0.8 - 1.2 * moist))) * _saturation(air)
     d2m = np.minimum(_dew_point(vapour), t2m - 0.05)
     vapour = _saturation(d2m)

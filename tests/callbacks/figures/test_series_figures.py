@@ -103,7 +103,7 @@ def test_series_are_in_physical_units_over_dates() -> None:
                 hours_there = [part.times for part in getattr(stream._prepared(), parts)]
                 places = np.concatenate(hours_there).astype(int)
                 dates, values = line(axes[row, column], name)
-                expected = factor * stream.fields.between(0, 90)[series, places, variable].astype(float)
+                expected = factor * stream.fields.read(0, 90)[series, places, variable].astype(float)
                 np.testing.assert_allclose(values, expected, rtol=1e-4)
                 hours = (dates - np.datetime64("2020-02-27T06:00")) / np.timedelta64(1, "h")
                 np.testing.assert_array_equal(hours, places)

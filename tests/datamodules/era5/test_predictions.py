@@ -135,10 +135,10 @@ def test_numbers(trained: Trained, predicted: xr.Dataset) -> None:
         if limits.curve == "linear":
             slack = 1e-6 * abs(mean)
             assert ((quantiles[0] <= mean + slack) & (mean - slack <= quantiles[-1])).all(), name
-        if limits.least is not None:
-            assert (quantiles * limits.factor >= limits.least * (1 - 1e-6)).all()
-        if limits.most is not None:
-            assert (quantiles * limits.factor <= limits.most * (1 + 1e-6)).all()
+        if limits.low is not None:
+            assert (quantiles * limits.factor >= limits.low * (1 - 1e-6)).all()
+        if limits.high is not None:
+            assert (quantiles * limits.factor <= limits.high * (1 + 1e-6)).all()
     assert (predicted["tp"] >= 0).all()
     plausible = {
         "t2m": (255, 305),
@@ -253,7 +253,7 @@ def test_batches_are_small(trained: Trained) -> None:
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, 1e-5, float("nan"), float("inf")])
 def test_steps_that_cannot_be(wrong: float) -> None:
-    with pytest.raises(ValueError, match=r"predict_every is .*: it must be hours, such as 0.5"):
+    with pytest.raises(ValueError, match=r"predict_every is .*: it must be a number of hours, such as 0.5"):
         ERA5(predict_every=wrong)
 
 

@@ -29,7 +29,7 @@ def weather(draw: st.DrawFn) -> tuple[Tensor, Tensor]:
 @given(weather())
 def test_observed_values_have_mean_0_and_variance_1(data: tuple[Tensor, Tensor]) -> None:
     values, mask = data
-    scaled = Scaling.of(VARIABLES, values, mask).to_model(values)
+    scaled = Scaling.fit(VARIABLES, values, mask).to_model(values)
     assert torch.equal(scaled.isnan(), ~mask)
     for number in range(len(VARIABLES)):
         seen = scaled[..., number][mask[..., number]]
@@ -42,7 +42,7 @@ def test_observed_values_have_mean_0_and_variance_1(data: tuple[Tensor, Tensor])
 @given(weather(), st.integers(0, 3))
 def test_the_way_back(data: tuple[Tensor, Tensor], num_samples: int) -> None:
     values, mask = data
-    scaling = Scaling.of(VARIABLES, values, mask)
+    scaling = Scaling.fit(VARIABLES, values, mask)
     series = torch.arange(len(values)).flip(0)
     scaled = scaling.to_model(values)[series].expand(*[2] * num_samples, *values.shape)
     back = scaling.to_physical(scaled, series)
@@ -53,7 +53,7 @@ def test_the_way_back(data: tuple[Tensor, Tensor], num_samples: int) -> None:
 @given(weather(), st.floats(-1e30, 1e30))
 def test_what_is_masked_does_not_count(data: tuple[Tensor, Tensor], junk: float) -> None:
     values, mask = data
-    clean, dirty = (Scaling.of(VARIABLES, values.where(mask, filler), mask) for filler in (0.0, junk))
+    clean, dirty = (Scaling.fit(VARIABLES, values.where(mask, filler), mask) for filler in (0.0, junk))
     assert torch.equal(clean.mean, dirty.mean)
     assert torch.equal(clean.deviation, dirty.deviation)
 
@@ -61,7 +61,7 @@ def test_what_is_masked_does_not_count(data: tuple[Tensor, Tensor], junk: float)
 def test_constants_are_only_shifted() -> None:
     values = torch.full((2, 5, 5), 0.4)
     values[..., 0] = 280.123
-    scaling = Scaling.of(VARIABLES, values, torch.ones_like(values, dtype=torch.bool))
+    scaling = Scaling.fit(VARIABLES, values, torch.ones_like(values, dtype=torch.bool))
     assert torch.equal(scaling.deviation, torch.ones(5, dtype=torch.float64))
     torch.testing.assert_close(scaling.to_model(values), torch.zeros(2, 5, 5, dtype=torch.float64))
     torch.testing.assert_close(scaling.to_model(values + 1)[..., 0], torch.ones(2, 5, dtype=torch.float64))
@@ -71,4 +71,4 @@ def test_a_variable_that_is_never_observed() -> None:
     values, mask = torch.rand(2, 5, 5), torch.ones(2, 5, 5, dtype=torch.bool)
     mask[..., 2] = False
     with pytest.raises(ValueError, match=r"No value of tp is observed in the training hours of the first task"):
-        Scaling.of(VARIABLES, values, mask)
+        Scaling.fit(VARIABLES, values, mask)

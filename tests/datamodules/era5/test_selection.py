@@ -58,12 +58,15 @@ def test_scattered_locations() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"points": 13}, r"points is 13, and there are 12 cells to choose from \(3 × 4 cells, 51 to 52 °N"),
-        ({"points": 7, "land": LAND}, "there are 6 cells on land to choose from"),
-        ({"land": np.zeros(12, bool)}, "no cells on land among .*nothing is selected"),
+        ({"points": 13}, r"points is 13, and there are 12 grid cells to choose from \(3 × 4 cells, 51 to 52 °N"),
+        ({"points": 7, "land": LAND}, "there are 6 grid cells on land to choose from"),
+        ({"land": np.zeros(12, bool)}, "no grid cells on land among .*nothing is selected"),
         ({"locations": []}, "`locations` is empty"),
         ({"locations": [[51.0, 0.0], [49.0, 0.0]]}, r"\[49.0, 0.0\] in `locations` is 2.00° away"),
-        ({"locations": [[51.0, 0.0], [51.1, 0.1], [52, 0]]}, r"in common: \[\[51.0, 0.0\], \[51.1, 0.1\]\]"),
+        (
+            {"locations": [[51.0, 0.0], [51.1, 0.1], [52, 0]]},
+            r"share their nearest grid cell: \[\[51.0, 0.0\], \[51.1, 0.1\]\]",
+        ),
         ({"locations": [[51.0]]}, "not a latitude and a longitude"),
         ({"locations": [[151.0, 0.0]]}, "not a latitude and a longitude"),
     ],

@@ -90,7 +90,7 @@ def test_the_log_says_that_the_sample_is_synthetic(sample_folder: Path, caplog: 
         ({"start": "2019-12-31"}, "the sample begins at 2020-01-01"),
         ({"source": "cds"}, "start is not given"),
         ({"variables": ["t2m", "sst"]}, "no variable 'sst'"),
-        ({"points": 500}, "points is 500, and there are 120 cells"),
+        ({"points": 500}, "points is 500, and there are 120 grid cells"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str, sample_folder: Path) -> None:

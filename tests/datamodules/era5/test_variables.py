@@ -16,8 +16,8 @@ def transforms() -> st.SearchStrategy[Transform]:
 @given(transforms(), st.lists(st.floats(-1e4, 1e4), min_size=1))
 def test_back_and_forth_is_the_nearest_possible_value(transform: Transform, values: list[float]) -> None:
     given_values = torch.tensor(values, dtype=torch.float64)
-    low = -torch.inf if transform.least is None else transform.least / transform.factor
-    high = torch.inf if transform.most is None else transform.most / transform.factor
+    low = -torch.inf if transform.low is None else transform.low / transform.factor
+    high = torch.inf if transform.high is None else transform.high / transform.factor
     there = transform.to_model(given_values)
     assert there.isfinite().all()
     torch.testing.assert_close(transform.to_physical(there), given_values.clamp(low, high), rtol=1e-9, atol=1e-9)
@@ -28,10 +28,10 @@ def test_whatever_a_model_makes_up_is_possible_and_in_order(transform: Transform
     made_up = torch.tensor(sorted(values), dtype=torch.float64)
     physical = transform.to_physical(made_up) * transform.factor
     assert (physical.diff() >= 0).all()
-    if transform.least is not None:
-        assert physical.min() >= transform.least - 1e-12
-    if transform.most is not None:
-        assert physical.max() <= transform.most
+    if transform.low is not None:
+        assert physical.min() >= transform.low - 1e-12
+    if transform.high is not None:
+        assert physical.max() <= transform.high
 
 
 def test_the_transforms_are_those_we_say() -> None:

@@ -1,4 +1,4 @@
-"""What the Climate Data Store would send for a request, cut out of the sample."""
+"""The files that the Climate Data Store would send for a request, taken from the sample."""
 
 import io
 import json
@@ -29,7 +29,7 @@ class Weather:
             }
 
     def fields(self, request: dict[str, Any]) -> dict[str, xr.Dataset]:
-        """What is asked for, by the name of the file it comes in."""
+        """The requested values, by the name of their file."""
         north, west, south, east = request["area"]
         names = [LONG_NAMES[name] for name in request["variable"]]
         month = f"{request['year'][0]}-{request['month'][0]}"

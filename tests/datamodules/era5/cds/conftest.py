@@ -1,4 +1,4 @@
-"""A Climate Data Store to download from, and a client in a hurry."""
+"""A Climate Data Store to download from, and short waits."""
 
 import logging
 import warnings
@@ -31,15 +31,15 @@ def store(weather: Weather, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All waits are short, but for an answer: a busy machine may take a while."""
-    few = {"TRIES": 2, "SUBMISSIONS": 2}
-    for name, value in {**few, "PAUSE": 0.01, "POLL": 0.01, "LONGEST_POLL": 0.05}.items():
+    """Short waits, except for answers: a busy machine may be slow."""
+    few = {"MAX_TRIES": 2, "MAX_SUBMISSIONS": 2}
+    for name, value in {**few, "FIRST_PAUSE": 0.01, "POLL_INTERVAL": 0.01, "MAX_POLL_INTERVAL": 0.05}.items():
         monkeypatch.setattr(retry, name, value)
 
 
 @pytest.fixture
 def _as_in_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the program changes about its process is undone."""
+    """Undo what the program changes in its process."""
     speaker = logging.getLogger("lightning.pytorch.utilities.rank_zero")
     monkeypatch.setattr(speaker, "filters", list(speaker.filters))
     monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)

@@ -1,4 +1,4 @@
-"""What may go wrong with a single call."""
+"""The ways in which a single call may fail."""
 
 import time
 from collections.abc import Callable
@@ -20,14 +20,14 @@ def refuse(status: int, title: str = "", detail: str = "") -> Act:
 
 
 def stall(handler: Handler) -> bool:
-    """Say nothing until the client has gone."""
+    """Send nothing until the client disconnects."""
     handler.server.closing.wait(20)
     handler.hang_up()
     return True
 
 
 def answer_late(seconds: float) -> Act:
-    """Do what is asked, but answer so late that the client no longer listens."""
+    """Process the request, but answer after the client has timed out."""
 
     def act(handler: Handler) -> bool:
         # The job is there at once; only the answer takes its time.
@@ -44,13 +44,13 @@ def answer_late(seconds: float) -> Act:
 
 
 def drop_answer(handler: Handler) -> bool:
-    """Do what is asked, and hang up without a word."""
+    """Process the request, and close the connection without an answer."""
     handler.reply = lambda *arguments: handler.hang_up()
     return False
 
 
 def cut(handler: Handler) -> bool:
-    """Send half of what is left of a file, and hang up."""
+    """Send half of the rest of a file, and close the connection."""
     first = int(handler.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
     content = handler.job().content[first:]
     handler.send(content[: len(content) // 2], 206 if first else 200, {"Accept-Ranges": "bytes"}, length=len(content))
@@ -59,7 +59,7 @@ def cut(handler: Handler) -> bool:
 
 
 def trickle(handler: Handler) -> bool:
-    """Send a file so slowly that it will never end, though never so slowly that the client gives up."""
+    """Send a file so slowly that it never completes, but never so slowly that a read times out."""
     content = handler.job().content
     handler.send(b"", 200, {"Accept-Ranges": "bytes"}, length=len(content) + 2**30)
     while not handler.server.closing.is_set():
@@ -69,7 +69,7 @@ def trickle(handler: Handler) -> bool:
 
 
 def drip(handler: Handler) -> bool:
-    """Send an answer byte by byte, so that no read takes long, and all of them take for ever."""
+    """Send an answer byte by byte: each read is short, and all of them together never end."""
     handler.send(b"", 200, {"Accept-Ranges": "bytes", "Content-Type": "application/json"}, length=2**30)
     while not handler.server.closing.wait(0.02):
         handler.wfile.write(b" ")
@@ -77,7 +77,7 @@ def drip(handler: Handler) -> bool:
 
 
 def drip_headers(handler: Handler) -> bool:
-    """Send what comes before an answer byte by byte."""
+    """Send the headers of an answer byte by byte."""
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
     while not handler.server.closing.wait(0.02):
         handler.wfile.write(b"x")
@@ -85,13 +85,13 @@ def drip_headers(handler: Handler) -> bool:
 
 
 def shorten(handler: Handler) -> bool:
-    """Send half a file as if it were whole."""
+    """Send half a file as if it were complete."""
     handler.send_file(handler.job().content[: len(handler.job().content) // 2])
     return True
 
 
 def lengthen(handler: Handler) -> bool:
-    """Announce a longer file than there is."""
+    """Announce a longer file than is sent."""
     content = handler.job().content
     handler.send(content, 200, {"Accept-Ranges": "bytes"}, length=len(content) + 10)
     return True

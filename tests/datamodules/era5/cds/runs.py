@@ -1,4 +1,4 @@
-"""The stream that is downloaded, and what must come of it."""
+"""The stream that is downloaded, and checks of the result."""
 
 import traceback
 from pathlib import Path
@@ -29,7 +29,7 @@ def stream(**options: object) -> ERA5:
 
 
 def check_data(weather: Weather) -> None:
-    """What was downloaded is all of what was asked for, to the bit."""
+    """The downloaded values are exactly those of all requests."""
     here = read_era5(cds.downloaded(REQUESTS, 1.0))
     assert here.sizes == {"time": 72, "latitude": 3, "longitude": 3}
     for request in REQUESTS:
@@ -49,8 +49,8 @@ def check_no_key_in_files(folder: Path) -> None:
         assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
 
 
-def told(error: BaseException | None) -> str:
-    """All that an error and those behind it have to tell."""
+def texts_of(error: BaseException | None) -> str:
+    """The messages and tracebacks of an error, its causes and contexts."""
     texts = []
     while error is not None:
         texts += [str(error), repr(error), *traceback.format_exception(error)]
@@ -59,5 +59,5 @@ def told(error: BaseException | None) -> str:
 
 
 def left_over(folder: Path) -> list[str]:
-    """What is in the folder of downloads but files and records."""
+    """The names in the folder of downloads other than files and records."""
     return [path.name for path in folder.glob("era5_cds/*") if not path.name.endswith((".nc", ".nc.json"))]

@@ -7,7 +7,7 @@ from tests.datamodules.era5.cds.answers import zipped
 from tests.datamodules.era5.cds.server import FOR_EVER, Behaviour, Fault, Place, Store
 
 HALF_A_MINUTE, A_MOMENT = 30 / 3600, 3 / 3600
-TOO_LATE = "not done within .* hours: run again to go on with the jobs"
+TOO_LATE = "not complete within .* hours: run again to resume the jobs"
 QUEUED = "Number of queued requests for this dataset is temporarily limited"
 
 
@@ -79,23 +79,23 @@ SCENARIOS = {
     "403 too large, days": Scenario(behaviour={"most_fields": 100}, num_posts=3),
     "403 too large, variables": Scenario(behaviour={"most_fields": 30}, num_posts=9),
     "403 too large for anything": Scenario(
-        behaviour={"most_fields": 0}, says="cannot be asked for in smaller pieces.*cost limits exceeded"
+        behaviour={"most_fields": 0}, says="cannot be divided into smaller requests.*cost limits exceeded"
     ),
-    "403 for no reason": always("post", faults.refuse(403, "no"), r"refused \(403 no\W+\)"),
+    "403 for no reason": always("post", faults.refuse(403, "no"), r"refused the request \(403 no\W+\)"),
     "400": always(
-        "post", faults.refuse(400, "invalid request", "no such name"), "not take the request .*no such name.*: check"
+        "post", faults.refuse(400, "invalid request", "no such name"), "not accept the request .*no such name.*: check"
     ),
     "404": always("process", faults.refuse(404, "dataset not found"), "There is no ERA5 at 127.0.0.1 .*CDSAPI_URL"),
     "429 once": once("post", faults.refuse(429, "Rate limit exceeded"), num_posts=2),
-    "429": always("post", faults.refuse(429, "Rate limit exceeded"), "takes no more requests for now .*429 Rate"),
+    "429": always("post", faults.refuse(429, "Rate limit exceeded"), "accepts no more requests for now .*429 Rate"),
     "500s once": Scenario(
         tuple((place, TROUBLE, 1) for place in ("messages", "process", "post", "status", "results", "head", "file")),
         num_posts=2,
     ),
-    "500 at the request": always("post", faults.refuse(500, "oh"), "is in trouble .500 oh"),
-    "502 of jobs": always("status", faults.refuse(502, "oh"), "is in trouble .502 oh", num_posts=2),
-    "503 of results": always("results", TROUBLE, "is in trouble .*503 Service unavailable", num_posts=2),
-    "503 of files": always("file", TROUBLE, "is in trouble .*503 Service unavailable", num_posts=2),
+    "500 at the request": always("post", faults.refuse(500, "oh"), "has a server error .500 oh"),
+    "502 of jobs": always("status", faults.refuse(502, "oh"), "has a server error .502 oh", num_posts=2),
+    "503 of results": always("results", TROUBLE, "has a server error .*503 Service unavailable", num_posts=2),
+    "503 of files": always("file", TROUBLE, "has a server error .*503 Service unavailable", num_posts=2),
     "404 of files once": once("file", faults.refuse(404)),
     "stall once": once("status", faults.stall, timeout=1.0, num_posts=2),
     "stall": always("status", faults.stall, "does not answer .*check the network", timeout=1.0, num_posts=2),
@@ -111,19 +111,19 @@ SCENARIOS = {
     "503, and long pauses": always("file", TROUBLE, TOO_LATE, hours=A_MOMENT, pause=60.0, num_posts=2),
     "short file once": Scenario((("head", faults.shorten, 1), ("file", faults.shorten, 1))),
     "short file": Scenario(
-        (("head", faults.shorten, FOR_EVER), ("file", faults.shorten, FOR_EVER)), "2020-01-30.* did not come whole"
+        (("head", faults.shorten, FOR_EVER), ("file", faults.shorten, FOR_EVER)), "2020-01-30.* is incomplete"
     ),
     "wrong length once": once("head", faults.lengthen),
-    "wrong length": always("head", faults.lengthen, "did not come whole"),
+    "wrong length": always("head", faults.lengthen, "is incomplete"),
     "garbage once": files(garbage, num_spoilt=1),
-    "garbage": files(garbage, "What came cannot be used: the file is not a netCDF file"),
+    "garbage": files(garbage, "The downloaded file cannot be used: the file is not a netCDF file"),
     "half a file": files(lambda content: content[: len(content) // 2], "cannot be used: the file .*zip .*be read"),
-    "bomb": files(bomb, "What came cannot be used: the file is a zip archive of 1 files and .* more than"),
+    "bomb": files(bomb, "The downloaded file cannot be used: the file is a zip archive of 1 files and .* more than"),
     "job failed once": jobs(FAILED, reason="no disk"),
-    "job failed": jobs(*[FAILED] * 9, says="job gave nothing .400 The job has failed: no disk", reason="no disk"),
-    "job rejected": jobs(*[REJECTED] * 9, says="job gave nothing .400 The job has been rejected: no", reason="no"),
+    "job failed": jobs(*[FAILED] * 9, says="job gave no result .400 The job has failed: no disk", reason="no disk"),
+    "job rejected": jobs(*[REJECTED] * 9, says="job gave no result .400 The job has been rejected: no", reason="no"),
     "queue limit once": jobs(REJECTED, reason=QUEUED),
-    "queue limit": jobs(*[REJECTED] * 9, says="takes no more requests for now .*temporarily limited", reason=QUEUED),
+    "queue limit": jobs(*[REJECTED] * 9, says="accepts no more requests for now .*temporarily limited", reason=QUEUED),
     "job dismissed": jobs(["accepted", "dismissed"], num_posts=3),
     "job without end": jobs(*[["running"]] * 2, says=TOO_LATE, hours=A_MOMENT, num_posts=2),
     "results expired once": once("results", faults.refuse(404, "results expired")),
@@ -132,5 +132,5 @@ SCENARIOS = {
     "POST not answered": once("post", faults.drop_answer, num_posts=2),
     "POST never answered": always("post", faults.drop_answer, "", num_posts=2),
     "nonsense once": once("status", faults.talk_nonsense, num_posts=2),
-    "nonsense": always("status", faults.talk_nonsense, "gave a strange answer", num_posts=2),
+    "nonsense": always("status", faults.talk_nonsense, "gave an unexpected answer", num_posts=2),
 }

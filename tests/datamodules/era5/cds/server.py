@@ -1,4 +1,4 @@
-"""A Climate Data Store on this machine: the calls that cdsapi makes, and whatever may go wrong with each of them."""
+"""A Climate Data Store on this machine: the calls that cdsapi makes, and the ways in which each of them may fail."""
 
 import http.server
 import json
@@ -22,7 +22,7 @@ Place = Literal["messages", "process", "post", "list", "status", "results", "hea
 
 @dataclass
 class Job:
-    """A request on its way.
+    """A submitted request.
 
     Args:
         request: What is asked for.
@@ -93,7 +93,7 @@ class Store(http.server.ThreadingHTTPServer):
         self._numbers = count(1)
 
     def repair(self) -> None:
-        """From now on all is well, and jobs that run come to an end."""
+        """Stop all faults, and let running jobs succeed."""
         self.faults, self.behaviour = [], Behaviour()
         for job in self.jobs.values():
             if job.state == "running":
@@ -202,7 +202,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send(content[first:], 206 if first else 200, {"Accept-Ranges": "bytes"})
 
     def send(self, content: bytes, status: int, headers: dict[str, str], length: int | None = None) -> None:
-        """Send an answer; of another length than there is, if a fault wants it."""
+        """Send an answer; a fault may change its announced length."""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -220,7 +220,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @contextmanager
 def running(weather: Weather) -> Iterator[Store]:
-    """A server in a thread of its own."""
+    """A server in its own thread."""
     with Store(weather) as store:
         thread = threading.Thread(target=store.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

@@ -1,4 +1,4 @@
-"""What is asked for and what is kept when downloads go well."""
+"""The requests that are sent and the files that are saved when downloads succeed."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tests.datamodules.era5.cds.server import Fault, Store
 pytestmark = pytest.mark.usefixtures("hurried")
 
 
-def kept_records(folder: Path) -> list[dict[str, object]]:
+def saved_records(folder: Path) -> list[dict[str, object]]:
     return [json.loads(path.read_text()) for path in sorted(folder.glob("era5_cds/*.json"))]
 
 
@@ -79,7 +79,7 @@ def test_halves_are_the_whole() -> None:
     assert len(least) == 3 * 3
 
 
-def test_pieces_of_what_is_too_large_are_known_later(store: Store, weather: Weather) -> None:
+def test_the_pieces_of_a_request_that_is_too_large_are_remembered(store: Store, weather: Weather) -> None:
     store.behaviour.most_fields = 30
     stream().prepare_data()
     store.shutdown()
@@ -88,8 +88,8 @@ def test_pieces_of_what_is_too_large_are_known_later(store: Store, weather: Weat
     check_data(weather)
 
 
-def test_broken_transfers_go_on_where_they_broke_off(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datamodules.era5.cds.client.CHUNK", 1024)
+def test_broken_transfers_resume_where_they_broke_off(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datamodules.era5.cds.client.CHUNK_SIZE", 1024)
     store.faults = [Fault("file", faults.cut, 1)]
     stream().prepare_data()
     ranges = [headers.get("Range", "") for place, _, headers in store.calls if place == "file"]
@@ -102,7 +102,7 @@ def test_preliminary_months_are_recorded_and_refetched_on_request(
 ) -> None:
     store.behaviour.preliminary = True
     stream().prepare_data()
-    assert [record["preliminary_hours"] for record in kept_records(tmp_path / "data")] == [48, 24]
+    assert [record["preliminary_hours"] for record in saved_records(tmp_path / "data")] == [48, 24]
     assert read_era5(cds.downloaded(REQUESTS, 1.0)).attrs["expver"] == "0005"
     store.repair()
     stream().prepare_data()
@@ -111,7 +111,7 @@ def test_preliminary_months_are_recorded_and_refetched_on_request(
     for _ in range(2):  # as programs do
         data.prepare_data()
     assert len(store.posts) == 4
-    assert [record["preliminary_hours"] for record in kept_records(tmp_path / "data")] == [0, 0]
+    assert [record["preliminary_hours"] for record in saved_records(tmp_path / "data")] == [0, 0]
     assert read_era5(cds.downloaded(REQUESTS, 1.0)).attrs["expver"] == "0001"
     stream(refetch_preliminary=True).prepare_data()
     assert len(store.posts) == 4
@@ -137,7 +137,7 @@ def test_only_the_first_process_downloads(store: Store, weather: Weather, monkey
 
 def test_a_run_killed_before_the_store_answered_finds_its_job(store: Store, weather: Weather) -> None:
     for request in REQUESTS:  # as it is just before the request is sent
-        job_records.Record(request, asked=True).save()
+        job_records.JobRecord(request, asked=True).save()
     store.submit(REQUESTS[0])
     stream().prepare_data()
     assert store.posts == REQUESTS
@@ -147,8 +147,8 @@ def test_a_run_killed_before_the_store_answered_finds_its_job(store: Store, weat
 def test_unfinished_files_of_killed_runs_are_removed_when_old(store: Store, tmp_path: Path) -> None:
     folder = tmp_path / "data" / "era5_cds"
     folder.mkdir(parents=True)
-    names = ("1.part", "1.part.download", "2.part")
-    *old, new = (folder / f"{monthly_requests.file_name(REQUESTS[0])}.{name}" for name in names)
+    names = ("1", "1.download", "2")
+    *old, new = (folder / f".{monthly_requests.file_name(REQUESTS[0])}.{name}" for name in names)
     for part in (*old, new):
         part.write_bytes(b"CDF")
     for part in old:
@@ -157,20 +157,20 @@ def test_unfinished_files_of_killed_runs_are_removed_when_old(store: Store, tmp_
     assert left_over(tmp_path / "data") == [new.name]
 
 
-def test_unfinished_files_of_a_process_with_the_same_number_are_not_gone_on_with(
+def test_unfinished_files_of_a_process_with_the_same_id_are_not_resumed(
     store: Store, weather: Weather, tmp_path: Path
 ) -> None:
     folder = tmp_path / "data" / "era5_cds"
     folder.mkdir(parents=True)
-    for ending in ("part", "part.download"):
-        (folder / f"{monthly_requests.file_name(REQUESTS[0])}.{os.getpid()}.{ending}").write_bytes(b"CDF")
+    for ending in ("", ".download"):
+        (folder / f".{monthly_requests.file_name(REQUESTS[0])}.{os.getpid()}{ending}").write_bytes(b"CDF")
     stream().prepare_data()
     assert len(store.posts) == 2
     assert left_over(tmp_path / "data") == []
     check_data(weather)
 
 
-def test_records_that_are_damaged_are_as_none(store: Store, weather: Weather, tmp_path: Path) -> None:
+def test_damaged_records_are_ignored(store: Store, weather: Weather, tmp_path: Path) -> None:
     folder = tmp_path / "data" / "era5_cds"
     folder.mkdir(parents=True)
     for request, text in zip(REQUESTS, ("{", '{"something": 1}'), strict=True):

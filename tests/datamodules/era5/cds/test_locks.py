@@ -1,4 +1,4 @@
-"""Runs that are started together ask for nothing twice, and wait for each other no longer than they may."""
+"""Runs that start together send no request twice, and wait for each other until the deadline at most."""
 
 import errno
 import logging
@@ -13,7 +13,7 @@ import pytest
 
 from datamodules.era5 import cds
 from datamodules.era5.cds.errors import DownloadFailed
-from datamodules.era5.cds.locks import Turns
+from datamodules.era5.cds.locks import RequestLocks
 from datamodules.era5.cds.retry import Deadline
 from tests.cli.program import environment
 from tests.datamodules.era5.cds.answers import Weather
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("hurried")
 ROOT = Path(__file__).parents[4]
 HALF_A_SECOND, TEN_MINUTES = 0.5 / 3600, 600 / 3600
 PROGRAM = f"from tests.datamodules.era5.cds.runs import stream; stream(download_hours={TEN_MINUTES}).prepare_data()"
-WAITS = "ERA5 of 2020-01-30 to 31 (3 variables): waiting for another run, which is downloading it."
+WAITING = "ERA5 of 2020-01-30 to 31 (3 variables): waiting for another run, which is downloading it."
 
 
 def test_two_processes(store: Store, weather: Weather, tmp_path: Path) -> None:
@@ -43,20 +43,20 @@ def test_two_processes(store: Store, weather: Weather, tmp_path: Path) -> None:
         text=True,
     )
     assert theirs.stderr is not None
-    said = next((line for line in theirs.stderr if "waiting" in line), "nothing")
+    waiting = next((line for line in theirs.stderr if "waiting" in line), "nothing")
     store.repair()
     ours.join()
     rest = theirs.communicate(timeout=600)[1]
-    assert said.strip() == WAITS
+    assert waiting.strip() == WAITING
     assert theirs.returncode == 0, rest
-    assert "going on with job" not in rest
+    assert "resuming job" not in rest
     assert store.posts == REQUESTS
     assert left_over(tmp_path / "data") == []
     check_data(weather)
 
 
 @pytest.mark.parametrize("too_large", [False, True])
-def test_many_at_once(store: Store, weather: Weather, tmp_path: Path, too_large: bool) -> None:
+def test_many_runs_at_once(store: Store, weather: Weather, tmp_path: Path, too_large: bool) -> None:
     if too_large:
         store.behaviour.most_fields = 30
     with ThreadPoolExecutor(4) as pool:
@@ -67,7 +67,7 @@ def test_many_at_once(store: Store, weather: Weather, tmp_path: Path, too_large:
     check_data(weather)
 
 
-def test_many_that_get_final_data_at_once(store: Store, weather: Weather) -> None:
+def test_many_runs_that_fetch_final_data_at_once(store: Store, weather: Weather) -> None:
     store.behaviour.preliminary = True
     stream().prepare_data()
     store.repair()
@@ -81,12 +81,12 @@ def test_many_that_get_final_data_at_once(store: Store, weather: Weather) -> Non
 def test_nobody_waits_beyond_the_deadline(
     store: Store, weather: Weather, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    other, began = Turns(Deadline(1.0)), time.monotonic()
-    assert other.take(REQUESTS[0])
+    other, began = RequestLocks(Deadline(1.0)), time.monotonic()
+    assert other.acquire(REQUESTS[0])
     with caplog.at_level(logging.INFO), pytest.raises(DownloadFailed, match=TOO_LATE):
         stream(download_hours=HALF_A_SECOND).prepare_data()
     assert time.monotonic() - began < 20
-    assert caplog.messages.count(WAITS) == 1
+    assert caplog.messages.count(WAITING) == 1
     assert store.calls == []
     other.close()
     stream().prepare_data()
@@ -94,9 +94,9 @@ def test_nobody_waits_beyond_the_deadline(
     check_data(weather)
 
 
-def test_only_what_another_run_downloads_is_waited_for(store: Store, weather: Weather) -> None:
-    other = Turns(Deadline(1.0))
-    assert other.take(REQUESTS[1])
+def test_runs_wait_only_for_files_that_another_run_downloads(store: Store, weather: Weather) -> None:
+    other = RequestLocks(Deadline(1.0))
+    assert other.acquire(REQUESTS[1])
     cds.download(REQUESTS[:1], 1.0)
     with pytest.raises(DownloadFailed, match=TOO_LATE):
         cds.download(REQUESTS, HALF_A_SECOND)
@@ -104,22 +104,22 @@ def test_only_what_another_run_downloads_is_waited_for(store: Store, weather: We
     other.close()
     cds.download(REQUESTS, 1.0)
     assert store.posts == REQUESTS
-    assert other.take(REQUESTS[0])
-    cds.download(REQUESTS, HALF_A_SECOND)  # all is here, so that it is nobody's turn
+    assert other.acquire(REQUESTS[0])
+    cds.download(REQUESTS, HALF_A_SECOND)  # all files are here, so no lock is needed
     other.close()
     check_data(weather)
 
 
-def test_turns(store: Store, tmp_path: Path) -> None:
-    one, two = Turns(Deadline(1.0)), Turns(Deadline(1.0))
+def test_one_run_at_a_time_has_the_lock_of_a_request(store: Store, tmp_path: Path) -> None:
+    one, two = RequestLocks(Deadline(1.0)), RequestLocks(Deadline(1.0))
     for _ in range(3):
-        assert one.take(REQUESTS[0])
-        assert one.take(REQUESTS[0])
-        assert not two.take(REQUESTS[0])
-        assert two.take(REQUESTS[1])
+        assert one.acquire(REQUESTS[0])
+        assert one.acquire(REQUESTS[0])
+        assert not two.acquire(REQUESTS[0])
+        assert two.acquire(REQUESTS[1])
         one.close()
-        with two.wait_for(REQUESTS[0]):
-            assert not one.take(REQUESTS[0])
+        with two.exclusive(REQUESTS[0]):
+            assert not one.acquire(REQUESTS[0])
         two.close()
         assert left_over(tmp_path / "data") == []
 

@@ -30,7 +30,7 @@ TWO = ["--trainer.devices", "2", "--trainer.strategy", "ddp"]
 
 
 class Revised(Weather):
-    """What is final may differ from what was preliminary."""
+    """Final data that differ from the preliminary ones."""
 
     def __init__(self, weather: Weather) -> None:
         self._answers, self._weather = {}, weather
@@ -57,15 +57,15 @@ def as_process(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rank_zero_only, "rank", number)
 
 
-def met(data: ERA5, process: int) -> ERA5:
-    """As Lightning leaves it once all processes have come to the barrier after `prepare_data`."""
+def set_up_by_trainer(data: ERA5, process: int) -> ERA5:
+    """The data after Lightning has called `setup`, once all processes have passed the barrier after `prepare_data`."""
     data.trainer = SimpleNamespace(global_rank=process, world_size=2)  # type: ignore[assignment]
     data.setup("fit")
     return data
 
 
 @pytest.mark.parametrize("on_disk", [False, True])
-def test_all_learn_from_what_the_first_fetches_again(
+def test_all_processes_use_the_files_that_the_first_fetches_again(
     on_disk: bool, revised: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (stream(refetch_preliminary=True, on_disk=on_disk) for _ in range(2))
@@ -78,28 +78,31 @@ def test_all_learn_from_what_the_first_fetches_again(
     first.setup()
     assert not torch.equal(first.task_data(0).y, early)
     for task in range(3):
-        pairs = zip(met(first, 0).task_data(task), met(second, 1).task_data(task), strict=True)
+        pairs = zip(
+            set_up_by_trainer(first, 0).task_data(task), set_up_by_trainer(second, 1).task_data(task), strict=True
+        )
         assert all(torch.equal(*pair) for pair in pairs)
     assert len(revised.posts) == 4
 
 
-def test_files_that_stay_are_read_once(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_files_are_read_once(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cds.download(REQUESTS, 1.0)
     as_process(1, monkeypatch)
     data = stream()
     data.setup()
     read = data.fields
-    assert met(data, 1).fields is read
+    assert set_up_by_trainer(data, 1).fields is read
 
 
 GIVEN_UP = (
-    "Process 0 did not complete the download: 2 of 2 files of ERA5 are not in .*data, and nobody has been downloading "
-    "them for 0.01 minutes. See what process 0 says; .* GPVAE_DATA_DIR to a folder that all machines see"
+    "Process 0 did not complete the download: 2 of 2 files of ERA5 are not in .*data, and no process has been "
+    "downloading them for 0.01 minutes. See the messages of process 0; .* GPVAE_DATA_DIR to a folder that all machines "
+    "share"
 )
 
 
 def test_nobody_waits_for_a_first_process_that_has_failed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "APART", 0.6)
+    monkeypatch.setattr(retry, "MAX_IDLE", 0.6)
     store.faults = [Fault("post", faults.refuse(403, "required licences not accepted"))]
     with pytest.raises(DownloadFailed, match="licence"):
         stream().prepare_data()
@@ -112,7 +115,7 @@ def test_nobody_waits_for_a_first_process_that_has_failed(store: Store, monkeypa
 
 
 def test_others_wait_while_the_first_process_waits(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "APART", 0.3)
+    monkeypatch.setattr(retry, "MAX_IDLE", 0.3)
     as_process(1, monkeypatch)
     store.behaviour.states = [["running"]] * 2  # until it has taken longer than processes may start apart
     first = threading.Thread(target=cds.download.__wrapped__, args=(REQUESTS, 1.0))
@@ -139,7 +142,7 @@ def test_two_processes_end_with_the_first(store: Store, tmp_path: Path) -> None:
     two = run(tmp_path, "fit", "-c", "small.yaml", *TWO, program=[script("torchrun"), *TORCHRUN, script()])
     assert two.returncode != 0
     assert two.stderr.count("error: The licence of ERA5 is not accepted yet") == 1
-    assert time.monotonic() - began < retry.APART / 2
+    assert time.monotonic() - began < retry.MAX_IDLE / 2
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The program downloads, is killed while it waits, and goes on with the same jobs when it is started again."""
+"""The program downloads, is killed while it waits, and resumes the same jobs when it is started again."""
 
 import json
 import os
@@ -31,8 +31,8 @@ def jobs_known(folder: Path) -> list[str]:
 def test_refused(store: Store, tmp_path: Path) -> None:
     write_config(tmp_path, model=MODEL, data={"class_path": "ERA5", **CONFIGURED})
     store.faults = [Fault("post", faults.refuse(403, "required licences not accepted"))]
-    said = refused(tmp_path, *COMMAND)
-    assert said.startswith("error: The licence of ERA5 is not accepted yet: accept it at https://cds.climate")
+    error = refused(tmp_path, *COMMAND)
+    assert error.startswith("error: The licence of ERA5 is not accepted yet: accept it at https://cds.climate")
     assert not (tmp_path / "runs").exists()
 
 
@@ -52,7 +52,7 @@ def test_killed_and_started_again(store: Store, weather: Weather, tmp_path: Path
     store.repair()
     second = run(tmp_path, *COMMAND)
     assert second.returncode == 0, second.stderr
-    assert "going on with job job-1" in second.stderr
+    assert "resuming job job-1" in second.stderr
     assert len(store.posts) == 2
     check_data(weather)
     folder = tmp_path / "runs" / "small" / "seed_3"

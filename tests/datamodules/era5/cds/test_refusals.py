@@ -1,4 +1,4 @@
-"""What is told when there is nothing to be had."""
+"""Clear errors where nothing can be downloaded, and none that shows the key."""
 
 import errno
 import logging
@@ -14,12 +14,12 @@ import xarray as xr
 
 from datamodules.era5.cds.account import Account, find_account
 from datamodules.era5.cds.errors import DownloadFailed
-from datamodules.era5.cds.explain import LONGEST, plainly
+from datamodules.era5.cds.explain import MAX_LENGTH, translate_errors
 from datamodules.era5.cds.retry import Deadline
 from datamodules.era5.cds.session import BoundedSession
 from tests.datamodules.era5.cds import faults
 from tests.datamodules.era5.cds.answers import Weather
-from tests.datamodules.era5.cds.runs import check_data, check_no_key, check_no_key_in_files, left_over, stream, told
+from tests.datamodules.era5.cds.runs import check_data, check_no_key, check_no_key_in_files, left_over, stream, texts_of
 from tests.datamodules.era5.cds.server import KEY, Fault, Store
 
 pytestmark = pytest.mark.usefixtures("hurried")
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("hurried")
     [
         (
             {"CDSAPI_KEY": ""},
-            "There is no key for the Climate Data Store: neither .*CDSAPI_KEY.* nor has .*none a line",
+            "There is no key for the Climate Data Store: .*CDSAPI_KEY are not set, and .*none lacks a line",
         ),
         ({"CDSAPI_KEY": f"12345:{KEY}"}, "of the old kind, with a colon"),
         ({"CDSAPI_URL": "https://cds.climate.copernicus.eu/api/v2"}, "of the old kind"),
@@ -51,7 +51,7 @@ def test_keys(variables: dict[str, str], says: str, store: Store, monkeypatch: p
             monkeypatch.delenv(name)
     with pytest.raises(DownloadFailed, match=says) as error:
         stream().prepare_data()
-    check_no_key(told(error.value))
+    check_no_key(texts_of(error.value))
     assert store.posts == []
 
 
@@ -64,17 +64,17 @@ def test_keys_in_files(store: Store, weather: Weather, tmp_path: Path, monkeypat
     assert KEY not in repr(find_account())
 
 
-def test_nobody_there(store: Store, weather: Weather, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_server(store: Store, weather: Weather, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CDSAPI_URL", "http://127.0.0.1:1")
     with pytest.raises(DownloadFailed, match=r"at 127.0.0.1 cannot be reached.*refused\): check the network") as error:
         stream().prepare_data()
-    check_no_key(told(error.value))
+    check_no_key(texts_of(error.value))
     monkeypatch.setenv("CDSAPI_URL", store.url)
     stream().prepare_data()
     check_data(weather)
 
 
-def test_no_room_for_what_is_to_come(
+def test_a_disk_that_is_too_small(
     store: Store, weather: Weather, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage(tmp_path)
@@ -108,7 +108,7 @@ def test_a_disk_that_fills_up(store: Store, weather: Weather, tmp_path: Path, mo
             lambda data: data.isel(valid_time=slice(0, -30)),
             "no t2m for 30 hours from .* to 2020-01-31T23:00: ERA5 ends",
         ),
-        (lambda data: data.drop_vars("t2m", errors="ignore"), "lacks variables: asked for 2m_temperature, found only"),
+        (lambda data: data.drop_vars("t2m", errors="ignore"), "lacks variables: requested 2m_temperature, found only"),
     ],
     ids=["hours", "variables"],
 )
@@ -129,7 +129,7 @@ def test_files_that_lack_something(
 
     store.weather = Less()
     with pytest.raises(
-        DownloadFailed, match=f"ERA5 of 2020-01-30 to 31 .* could not be downloaded. What came .*{says}"
+        DownloadFailed, match=f"ERA5 of 2020-01-30 to 31 .* could not be downloaded. The downloaded file .*{says}"
     ):
         stream().prepare_data()
     assert left_over(tmp_path / "data") == []
@@ -150,7 +150,7 @@ def test_folders_that_cannot_be_written_to(store: Store, tmp_path: Path, monkeyp
     assert store.posts == []
 
 
-def test_the_key_is_taken_to_no_other_server(store: Store) -> None:
+def test_the_key_is_sent_to_no_other_server(store: Store) -> None:
     def send_away(handler: Any) -> bool:  # noqa: ANN401
         handler.send(b"", 302, {"Location": f"http://localhost:{store.server_port}/catalogue/v1/messages"})
         return True
@@ -166,7 +166,7 @@ def test_the_key_is_taken_to_no_other_server(store: Store) -> None:
     ]
 
 
-def test_what_the_store_has_to_say_is_passed_on_without_the_key(store: Store) -> None:
+def test_messages_of_the_store_are_shown_without_the_key(store: Store) -> None:
     def announce(handler: Any) -> bool:  # noqa: ANN401
         messages = [{"content": f"Closed on Monday, {KEY}.", "severity": "warning"}, {"content": "Hello"}]
         handler.reply({"messages": messages})
@@ -182,49 +182,51 @@ def test_options() -> None:
         stream(download_hours=0)
 
 
-def test_nothing_tells_the_key_even_with_all_there_is_to_log(
+def test_no_log_message_shows_the_key(
     store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
     store.faults = [Fault("status", faults.refuse(500, "no"))]
     with pytest.raises(DownloadFailed) as error:
         stream().prepare_data()
-    check_no_key(told(error.value), "".join(traceback.format_exception(error.value)), caplog.text, *capfd.readouterr())
+    check_no_key(
+        texts_of(error.value), "".join(traceback.format_exception(error.value)), caplog.text, *capfd.readouterr()
+    )
     assert error.value.__cause__ is error.value.__context__ is None
     check_no_key_in_files(tmp_path)
 
 
-def answered(status: int, said: str) -> requests.HTTPError:
+def answered(status: int, reason: str) -> requests.HTTPError:
     response = requests.Response()
-    response.status_code, response.url, response.reason = status, "http://127.0.0.1/", said
+    response.status_code, response.url, response.reason = status, "http://127.0.0.1/", reason
     return requests.HTTPError("refused", response=response)
 
 
 @pytest.mark.parametrize(
     "failing",
     [
-        lambda said: answered(400, said),
-        lambda said: answered(500, said),
+        lambda text: answered(400, text),
+        lambda text: answered(500, text),
         requests.ConnectionError,
         requests.Timeout,
         ValueError,
     ],
     ids=["400", "500", "unreachable", "timeout", "strange"],
 )
-def test_nothing_tells_part_of_the_key_where_words_of_the_store_are_cut(failing: Callable[[str], Exception]) -> None:
-    for before in range(LONGEST - 2 * len(KEY), LONGEST + 1):
+def test_truncated_messages_show_no_part_of_the_key(failing: Callable[[str], Exception]) -> None:
+    for before in range(MAX_LENGTH - 2 * len(KEY), MAX_LENGTH + 1):
         error = failing(f"{'x' * before} PRIVATE-TOKEN:{KEY} and so on and on")
 
         def fail(error: Exception = error) -> None:
             raise error
 
         with pytest.raises(DownloadFailed) as caught:
-            plainly(fail, Account("http://127.0.0.1", KEY, True))
-        assert KEY[:3] not in told(caught.value)
+            translate_errors(fail, Account("http://127.0.0.1", KEY, True))
+        assert KEY[:3] not in texts_of(caught.value)
 
 
-def test_no_answer_tells_part_of_the_key(store: Store) -> None:
-    store.faults = [Fault("post", faults.refuse(400, "invalid request", "x" * (LONGEST - 30)))]
-    with pytest.raises(DownloadFailed, match=r"does not take the request .400 invalid request: x+") as error:
+def test_truncated_answers_show_no_part_of_the_key(store: Store) -> None:
+    store.faults = [Fault("post", faults.refuse(400, "invalid request", "x" * (MAX_LENGTH - 30)))]
+    with pytest.raises(DownloadFailed, match=r"does not accept the request .400 invalid request: x+") as error:
         stream().prepare_data()
-    assert KEY[:3] not in told(error.value)
+    assert KEY[:3] not in texts_of(error.value)

@@ -1,4 +1,4 @@
-"""Whatever the Climate Data Store does, there are the right data in the end, or a sentence that says what to do."""
+"""However the Climate Data Store fails, the right data are downloaded in the end, or an error says what to do."""
 
 import logging
 import re
@@ -31,7 +31,7 @@ def test_scenario(
     caplog.set_level(logging.DEBUG)
     scenario, data = SCENARIOS[name], tmp_path / "data"
     scenario.set_up(store)
-    monkeypatch.setattr(retry, "PAUSE", scenario.pause)
+    monkeypatch.setattr(retry, "FIRST_PAUSE", scenario.pause)
     monkeypatch.setattr(retry, "TIMEOUT", scenario.timeout)
     began, said = time.monotonic(), ""
     monkeypatch.setattr(commands, "StreamCLI", lambda argv: stream(download_hours=scenario.hours).prepare_data())

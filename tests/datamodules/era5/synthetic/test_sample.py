@@ -13,7 +13,7 @@ import xarray as xr
 
 from datamodules.era5 import DEFAULT_VARIABLES, read_era5
 from datamodules.era5.synthetic.britain import land_and_height
-from datamodules.era5.synthetic.plane_waves import Waves, noise, smooth, uniform
+from datamodules.era5.synthetic.plane_waves import PlaneWaves, noise, smooth, uniform
 from datamodules.era5.synthetic.sample import START, sample_files, write_sample
 from datamodules.era5.synthetic.sun import mean_cos_zenith
 from datamodules.era5.synthetic.weather import make_weather
@@ -187,7 +187,7 @@ def test_the_sun_is_where_it_was() -> None:
 
 
 def test_waves_have_unit_variance_and_the_slopes_they_should() -> None:
-    waves = Waves(5, 40, (300, 900))
+    waves = PlaneWaves(5, 40, (300, 900))
     hours, x, y = np.arange(3000.0), np.array([0.0, 100.0]), np.array([50.0, -20.0])
     field = waves.at(hours, x, y)
     assert field.std() == pytest.approx(1, abs=0.1)

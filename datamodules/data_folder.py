@@ -1,4 +1,4 @@
-"""Where files that we make or download are kept."""
+"""The folders that hold data: files fetched once, and files that are computed or downloaded in the course of a run."""
 
 import os
 import stat
@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pooch
 
-from datamodules.public_files import data_dir
+
+def data_dir() -> Path:
+    """The data folder: `GPVAE_DATA_DIR` if set, else the user's cache folder."""
+    chosen = os.environ.get("GPVAE_DATA_DIR")
+    return Path(chosen).expanduser() if chosen else _user_cache()
 
 
-def kept(relative: str) -> Path | None:
-    """A file or folder that an earlier run kept, wherever it could write then.
+def find_cached(relative: str) -> Path | None:
+    """A file or folder of an earlier run, in any of the folders that `writable_folder` may have chosen; None if absent.
 
     Args:
         relative: Its path within the data folder.
@@ -20,15 +24,16 @@ def kept(relative: str) -> Path | None:
 
 
 def writable_folder(name: str) -> Path:
-    """A folder to keep files in: within the data folder, or the user's cache, or a temporary one.
+    """A folder for new files, created if needed: in the data folder, the user's cache or a temporary folder.
 
-    A data folder that nobody may write to, by its permissions, is left alone even by those who could.
+    The first of these that is writable is taken. A data folder without write permission for anybody is skipped, even if
+    this user (root) could write to it.
 
     Args:
         name: The name of the folder.
 
     Raises:
-        OSError: None of them can be written to.
+        OSError: None of them is writable.
     """
     failures = []
     for base in _candidates():
@@ -45,9 +50,13 @@ def writable_folder(name: str) -> Path:
 
 
 def _candidates() -> list[Path]:
-    folders = [data_dir(), Path(pooch.os_cache("gpvae"))]
+    folders = [data_dir(), _user_cache()]
     owner = os.getuid() if hasattr(os, "getuid") else None
     private = Path(tempfile.gettempdir()) / ("gpvae" if owner is None else f"gpvae-{owner}")
     if not private.is_symlink() and (not private.exists() or owner is None or private.stat().st_uid == owner):
-        folders.append(private)  # among folders of many users, nobody else's files are taken for ours
+        folders.append(private)  # never a folder that another user has created there
     return folders
+
+
+def _user_cache() -> Path:
+    return Path(pooch.os_cache("gpvae"))

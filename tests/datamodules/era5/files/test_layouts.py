@@ -117,13 +117,12 @@ def turned(data: xr.Dataset) -> xr.Dataset:
 
 
 @pytest.mark.parametrize("at_once", [1, 30, 10**6])
-def test_only_what_is_asked_for_is_read(at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datamodules.era5.files.archive.MOST_VALUES", at_once)
+def test_only_what_is_asked_for_is_read(at_once: int, tmp_path: Path) -> None:
     data = weather()
     write_step_types(turned(data), tmp_path)
     cells = np.array([11, 0, 6])
     times = data["time"].values
-    with Archive(str(tmp_path / "*.nc")) as archive:
+    with Archive(str(tmp_path / "*.nc"), max_values=at_once) as archive:
         read = archive.read(["total_precipitation", "t2m"], times[10], times[13], cells)
     assert list(read.data_vars) == ["tp", "t2m"]
     assert read["tp"].dims == ("time", "series")

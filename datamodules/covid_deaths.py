@@ -1,4 +1,4 @@
-"""SIVEP-Gripe, the Brazilian register of severe respiratory illness: from its summary to deaths a day."""
+"""SIVEP-Gripe, the Brazilian register of severe respiratory illness: daily deaths from its summary."""
 
 import csv
 import lzma

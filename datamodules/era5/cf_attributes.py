@@ -1,4 +1,4 @@
-"""Names and units of variables as the CF conventions have them, for files that we write."""
+"""Names and units of variables in the CF conventions, for the files that we write."""
 
 from datamodules.era5.variables import Variable
 
@@ -30,13 +30,16 @@ STANDARD_NAMES = {
     "sst": "sea_surface_temperature",
     "swvl1": "volume_fraction_of_condensed_water_in_soil",
 }
-UNITS = {"(0 - 1)": "1", "~": "1", "m of water equivalent": "m"}  # ECMWF's, that no program can read
-PERIODS = {"accum": "sum over the hour before the time", "max": "maximum in the hour before the time"}
-PERIODS["avg"] = "mean over the hour before the time"
+UNITS = {"(0 - 1)": "1", "~": "1", "m of water equivalent": "m"}  # units of ECMWF that UDUNITS cannot parse
+PERIODS = {
+    "accum": "sum over the hour before the time",
+    "max": "maximum in the hour before the time",
+    "avg": "mean over the hour before the time",
+}
 
 
-def attributes_of(variable: Variable) -> dict[str, str]:
-    """The attributes of a variable in a file; values are the same as in the units of ERA5.
+def cf_attributes(variable: Variable) -> dict[str, str]:
+    """The attributes of a variable in a file whose values are in the units of ERA5.
 
     Args:
         variable: The variable.

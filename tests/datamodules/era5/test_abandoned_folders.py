@@ -1,4 +1,4 @@
-"""What a kill leaves of values kept in files is removed; what somebody is still writing is not."""
+"""Temporary folders of killed processes are removed; those that a process is still writing are not."""
 
 import errno
 import os
@@ -31,12 +31,12 @@ def stream(**options: object) -> ERA5:
     return made
 
 
-def unfinished(folder: Path) -> set[Path]:
+def temporary_folders(folder: Path) -> set[Path]:
     return set((folder / FOLDER).glob("making-*"))
 
 
-def leave(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: object) -> Path:
-    """Have a stream written that never gets to its end, nor to cleaning up."""
+def leave_temporary_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: object) -> Path:
+    """Leave the temporary folder of a stream whose process was killed while writing it."""
 
     class Killed(BaseException):
         pass
@@ -44,13 +44,13 @@ def leave(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: object) -> P
     def killed(*_: object) -> None:
         raise Killed
 
-    before = unfinished(folder)
+    before = temporary_folders(folder)
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)
         patched.setattr(prepared.torch, "save", killed)
         with pytest.raises(Killed):
             stream(**options)
-    (left,) = unfinished(folder) - before
+    (left,) = temporary_folders(folder) - before
     assert len(list(left.iterdir())) == 2 * 2 * 2
     return left
 
@@ -61,53 +61,53 @@ def make_old(folder: Path) -> None:
 
 
 @no_locks_here
-def test_what_a_kill_left_is_removed_by_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    leave(tmp_path, monkeypatch)
+def test_the_next_run_removes_the_folder_of_a_killed_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_temporary_folder(tmp_path, monkeypatch)
     stream()
-    assert [path.name for path in (tmp_path / FOLDER).iterdir() if path.suffix or path in unfinished(tmp_path)] == []
+    assert [
+        path.name for path in (tmp_path / FOLDER).iterdir() if path.suffix or path in temporary_folders(tmp_path)
+    ] == []
 
 
-def test_of_other_streams_only_what_is_old_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = leave(tmp_path, monkeypatch, seed=1)
-    new = leave(tmp_path, monkeypatch, seed=2)
+def test_folders_of_other_streams_are_removed_only_when_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = leave_temporary_folder(tmp_path, monkeypatch, seed=1)
+    new = leave_temporary_folder(tmp_path, monkeypatch, seed=2)
     nameless = tmp_path / FOLDER / "making-abc"  # as they were called once
     nameless.mkdir()
     make_old(old)
     make_old(nameless)
     for _ in range(2):  # whether or not there is something to make
         stream()
-        assert unfinished(tmp_path) == {new}
+        assert temporary_folders(tmp_path) == {new}
     make_old(new)
     stream()
-    assert unfinished(tmp_path) == set()
+    assert temporary_folders(tmp_path) == set()
 
 
-def test_where_others_are_not_kept_out_only_what_is_old_is_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_locks_folders_are_removed_only_when_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
     if sys.platform != "win32":
         monkeypatch.setattr("fcntl.flock", refuse)
-    left = leave(tmp_path, monkeypatch)
+    left = leave_temporary_folder(tmp_path, monkeypatch)
     stream()
-    assert unfinished(tmp_path) == {left}
+    assert temporary_folders(tmp_path) == {left}
     make_old(left)
     stream()
-    assert unfinished(tmp_path) == set()
+    assert temporary_folders(tmp_path) == set()
 
 
-def test_another_machine_may_be_writing_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_of_another_machine_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr("platform.node", lambda: "another")
-        left = leave(tmp_path, monkeypatch)
+        left = leave_temporary_folder(tmp_path, monkeypatch)
     stream()
-    assert unfinished(tmp_path) == {left}
+    assert temporary_folders(tmp_path) == {left}
 
 
 @no_locks_here
-def test_nothing_is_removed_that_somebody_is_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_that_another_thread_is_writing_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stream(on_disk=False)  # so that the sample itself is there
     prepare: Callable[..., object] = prepared.prepare
     writing, go_on = threading.Event(), threading.Event()
@@ -116,7 +116,7 @@ def test_nothing_is_removed_that_somebody_is_writing(tmp_path: Path, monkeypatch
     def slowly(*arguments: object, **options: object) -> object:
         made = prepare(*arguments, **options)
         if threading.current_thread() is one:
-            written.extend(unfinished(tmp_path))
+            written.extend(temporary_folders(tmp_path))
             writing.set()
             assert go_on.wait(60)
         return made
@@ -128,29 +128,27 @@ def test_nothing_is_removed_that_somebody_is_writing(tmp_path: Path, monkeypatch
     assert writing.wait(60)
     same.start()
     stream(seed=5)  # another one
-    assert unfinished(tmp_path) == set(written)
+    assert temporary_folders(tmp_path) == set(written)
     assert len(list(written[0].iterdir())) == 2 * 2 * 2
     assert same.is_alive()
     go_on.set()
     for thread in (one, same):
         thread.join(60)
     assert len(results) == 2
-    assert unfinished(tmp_path) == set()
+    assert temporary_folders(tmp_path) == set()
 
 
-def test_where_others_are_not_kept_out_the_first_to_finish_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_locks_the_first_complete_folder_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stream(on_disk=False)  # so that the sample itself is there
     prepare: Callable[..., object] = prepared.prepare
 
     def overtaken(*arguments: object, **options: object) -> object:
         monkeypatch.setattr(prepared, "prepare", prepare)
-        monkeypatch.setattr(prepared, "alone", lambda *_: nullcontext())
+        monkeypatch.setattr(prepared, "exclusive", lambda *_: nullcontext())
         stream()
         return prepare(*arguments, **options)
 
     monkeypatch.setattr(prepared, "prepare", overtaken)
-    monkeypatch.setattr("datamodules.era5.unfinished.hold", lambda path: os.open(path, os.O_RDWR | os.O_CREAT))
+    monkeypatch.setattr("gpvae.utils.locks.acquire", lambda path: os.open(path, os.O_RDWR | os.O_CREAT))
     assert stream().num_series == 6
-    assert unfinished(tmp_path) == set()
+    assert temporary_folders(tmp_path) == set()

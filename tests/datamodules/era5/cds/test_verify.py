@@ -1,4 +1,4 @@
-"""Archives are unpacked only where they are what they should be."""
+"""Downloaded files and archives are verified before they are used."""
 
 import io
 import zipfile
@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from datamodules.era5.cds.errors import JobLost
-from datamodules.era5.cds.verify import check_file
+from datamodules.era5.cds.errors import JobFailed
+from datamodules.era5.cds.verify import verify_file
 from datamodules.era5.files.containers import unpack
 from tests.datamodules.era5.cds.answers import Weather, zipped
 from tests.datamodules.era5.cds.runs import REQUESTS
 
 
-def test_answers_of_the_store_are_taken(weather: Weather, tmp_path: Path) -> None:
+def test_files_of_the_store_are_accepted(weather: Weather, tmp_path: Path) -> None:
     (tmp_path / "a.nc").write_bytes(weather.answer(REQUESTS[0]))
     assert zipfile.is_zipfile(tmp_path / "a.nc")
-    assert check_file(tmp_path / "a.nc", REQUESTS[0]) == 0
+    assert verify_file(tmp_path / "a.nc", REQUESTS[0]) == 0
 
 
 def test_files_that_overlap(tmp_path: Path) -> None:
@@ -30,17 +30,19 @@ def test_files_that_overlap(tmp_path: Path) -> None:
         unpack(tmp_path / "a.nc", tmp_path)
 
 
-def test_paths_in_archives_lead_nowhere(weather: Weather, tmp_path: Path) -> None:
+def test_paths_in_archives_are_ignored(weather: Weather, tmp_path: Path) -> None:
     outside = tmp_path / "outside.nc"
     with zipfile.ZipFile(io.BytesIO(weather.answer(REQUESTS[0]))) as archive:
         contents = [archive.read(name) for name in archive.namelist()]
     names = ["../" * 8 + "outside.nc", str(outside)]
     (tmp_path / "a.nc").write_bytes(zipped(dict(zip(names, contents, strict=True))))
-    assert check_file(tmp_path / "a.nc", REQUESTS[0]) == 0
+    assert verify_file(tmp_path / "a.nc", REQUESTS[0]) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["a.nc"]
 
 
-def test_more_than_was_asked_for(tmp_path: Path) -> None:
+def test_archives_larger_than_the_request(tmp_path: Path) -> None:
     (tmp_path / "a.nc").write_bytes(zipped({"a.nc": bytes(20 * 2**20)}))
-    with pytest.raises(JobLost, match=r"What came cannot be used: the file is a zip archive of 1 files and 0.0 GiB"):
-        check_file(tmp_path / "a.nc", REQUESTS[0])
+    with pytest.raises(
+        JobFailed, match=r"The downloaded file cannot be used: the file is a zip archive of 1 files and 0.0 GiB"
+    ):
+        verify_file(tmp_path / "a.nc", REQUESTS[0])
