@@ -1,7 +1,6 @@
 """The posterior of a stream: a family of inducing variables, and the site that holds all past data."""
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -11,7 +10,7 @@ from torch import Tensor
 from gpvae.inducing import Functionals, InducingVariables
 from gpvae.kernels import flat_parameters, variance
 from gpvae.posteriors import Posterior
-from gpvae.sites import Site
+from gpvae.sites import Site, Transport
 from gpvae.utils.linalg import cholesky, identity_like, solve_lower
 from gpvae.utils.resizable import Resizable, assign
 
@@ -95,15 +94,15 @@ class StreamingPosterior(Resizable):
         """The kernel of the task is found; the inducing variables adapt to it before the task ends."""
         self.inducing.settle(kernel)
 
-    def carry(self, kernel: Kernel) -> tuple[Frame, Callable[[Site], Site]]:
-        """The frame of the present task, and how a site of the past is seen from it.
+    def task_frame(self, kernel: Kernel) -> tuple[Frame, Transport]:
+        """The frame of the present task, and the transport of past sites to it.
 
         C = L⁻¹ kuv L_old⁻ᵀ. If the hyperparameters have changed since, the old site, a function of u_old, stays as it
         was, and the prior of u_old is that of the present kernel: R = L_old⁻¹ kvv L_old⁻ᵀ - CᵀC.
         """
         frame = Frame.of(self.inducing, kernel)
         if not self.started:
-            return frame, lambda site: Site.zero(frame.L)
+            return frame, Transport.from_nothing(frame.L)
         kuv = self.inducing.kuv(kernel, self.past)
         C = solve_lower(frame.L, solve_lower(self.L, kuv.mT).mT)
         if self._unchanged(kernel):
@@ -112,12 +111,12 @@ class StreamingPosterior(Resizable):
             T = solve_lower(self.L, Frame.of_past(self.past, kernel).L)
             prior = T @ T.mT
         R = prior - C.mT @ C
-        return frame, lambda site: site.transport(C, R, self.power)
+        return frame, Transport(C, R, self.power)
 
     def task(self, kernel: Kernel) -> tuple[Frame, Site]:
         """The frame of the present task, and the past seen from it."""
-        frame, carry = self.carry(kernel)
-        return frame, carry(self.site)
+        frame, transport = self.task_frame(kernel)
+        return frame, transport(self.site)
 
     def end(self, frame: Frame, site: Site) -> None:
         """Consolidate a task: its frame and site become the past."""
@@ -155,16 +154,16 @@ class StreamingPosterior(Resizable):
 
     def present(self, kernel: Kernel) -> tuple[Frame, Site]:
         """The consolidated past in its own frame, under the kernel as it is now."""
-        frame, carry = self.present_frame(kernel)
-        return frame, carry(self.site)
+        frame, transport = self.present_frame(kernel)
+        return frame, transport(self.site)
 
-    def present_frame(self, kernel: Kernel) -> tuple[Frame, Callable[[Site], Site]]:
-        """The frame of the consolidated past, under the kernel as it is now, and how a site is seen from it."""
+    def present_frame(self, kernel: Kernel) -> tuple[Frame, Transport]:
+        """The frame of the consolidated past under the present kernel, and the transport of past sites to it."""
         if self._unchanged(kernel):
-            return Frame(self.past, kernel, self.L), lambda site: site
+            return Frame(self.past, kernel, self.L), Transport()
         frame = Frame.of_past(self.past, kernel)
         C = solve_lower(self.L, frame.L).mT  # the same u, whitened by another factor
-        return frame, lambda site: site.transport(C, torch.zeros_like(C))
+        return frame, Transport(C)
 
     def posterior(self, kernel: Kernel) -> tuple[Frame, Posterior]:
         """q(v) of the consolidated past."""

@@ -1,6 +1,5 @@
 """The continual GP-VAE as a LightningModule."""
 
-from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import torch
@@ -13,7 +12,7 @@ from gpvae.inference import only_training
 from gpvae.methods import KernelName, Scalar, families_of, find_method, latent_kernel
 from gpvae.metrics import equal_mixture
 from gpvae.modules.base import ContinualModule
-from gpvae.sites import Site
+from gpvae.sites import Site, Transport
 from gpvae.utils import checks
 from gpvae.utils.distributed import num_processes, over_processes
 from gpvae.utils.row_store import take
@@ -191,18 +190,18 @@ class SVGPVAE(ContinualModule):
             observed = sum(int(take(mask, some).sum()) for some in self._series.split(AT_ONCE))
             self._num_values = over_processes(torch.tensor(observed, device=self.device))
         with torch.no_grad():
-            frame, carry = self.vae.stream.carry(self.vae.kernel)
-            self._fixed = None if self._trained_in_gp() else self._condensed(View.of(frame, times), carry)
+            frame, transport = self.vae.stream.task_frame(self.vae.kernel)
+            self._fixed = None if self._trained_in_gp() else self._condensed(View.of(frame, times), transport)
         if self.replay is not None and self.learned > 0:
             seed = self.seed + int(self.learned)
-            self.replay.prepare(self.vae, frame, carry, self._series, float(times[0]), seed)
+            self.replay.prepare(self.vae, frame, transport, self._series, float(times[0]), seed)
 
-    def _condensed(self, view: View, carry: Callable[[Site], Site]) -> tuple[View, Site]:
+    def _condensed(self, view: View, transport: Transport) -> tuple[View, Site]:
         """The times of the task and the past of all series, seen from the few variables that the task touches."""
         stream, (few, U) = self.vae.stream, view.condensed()
         if not stream.started:
-            return few, carry(stream.site).through(U)
-        return few, stream.keep("task", self._series, lambda some: carry(stream.site_of(some)).through(U))
+            return few, transport(stream.site).through(U)
+        return few, stream.keep("task", self._series, lambda some: transport(stream.site_of(some)).through(U))
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         """One step on a batch of series: their numbers, times, observations and mask."""

@@ -62,8 +62,8 @@ class GPVAE(nn.Module):
             times: `[T]`.
             series: Which series of this process; all if not given.
         """
-        frame, carry = self.stream.carry(self.kernel)
-        return View.of(frame, times), carry(self.stream.site_of(series))
+        frame, transport = self.stream.task_frame(self.kernel)
+        return View.of(frame, times), transport(self.stream.site_of(series))
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`."""
@@ -102,12 +102,12 @@ class GPVAE(nn.Module):
             mask: Which of them there are.
         """
         self.stream.settle(self.kernel)
-        frame, carry = self.stream.carry(self.kernel)
+        frame, transport = self.stream.task_frame(self.kernel)
         view = View.of(frame, times)
 
         def learnt(series: Tensor) -> Site:
             encoded = self.encode(times, take(y, series), take(mask, series))
-            return carry(self.stream.site_of(series)) + pseudo_site(view, *encoded)
+            return transport(self.stream.site_of(series)) + pseudo_site(view, *encoded)
 
         self.stream.end_series(frame, len(y), learnt)
 
@@ -119,8 +119,8 @@ class GPVAE(nn.Module):
             times: `[T]`.
             series: Which series of this process; all if not given.
         """
-        frame, carry = self.stream.present_frame(self.kernel)
-        return View.of(frame, times).latent(Posterior.from_site(carry(self.stream.site_of(series))))
+        frame, transport = self.stream.present_frame(self.kernel)
+        return View.of(frame, times).latent(Posterior.from_site(transport(self.stream.site_of(series))))
 
     @torch.no_grad()
     def resolved(self, times: Tensor) -> Tensor:

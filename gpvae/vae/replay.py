@@ -5,14 +5,13 @@ asked to say the same of them as the inducing variables of the new task show the
 """
 
 import copy
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.distributions import Normal, kl_divergence
 
 from gpvae.posteriors import Posterior
-from gpvae.sites import Site
+from gpvae.sites import Transport
 from gpvae.streaming import Frame
 from gpvae.utils.distributed import own_places
 from gpvae.utils.row_store import fill, take
@@ -43,15 +42,13 @@ class Replay(nn.Module):
         self.before.load_state_dict(decoder.state_dict())
 
     @torch.no_grad()
-    def prepare(
-        self, vae: GPVAE, frame: Frame, carry: Callable[[Site], Site], series: Tensor, end: float, seed: int
-    ) -> None:
+    def prepare(self, vae: GPVAE, frame: Frame, transport: Transport, series: Tensor, end: float, seed: int) -> None:
         """Look up the latents of all series of this process at past times, once for the task.
 
         Args:
             vae: The model, its past consolidated.
             frame: The frame of the new task.
-            carry: How the past is seen from it.
+            transport: The transport of past sites to it.
             series: The series.
             end: Time at which the past ends.
             seed: Seed of the times.
@@ -59,12 +56,12 @@ class Replay(nn.Module):
         rng = torch.Generator().manual_seed(seed)
         times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64).to(series.device)
         self.clock = vae.clock(times)
-        before, as_it_was = vae.stream.present_frame(vae.kernel)
-        views = [(View.of(before, times), as_it_was), (View.of(frame, times), carry)]
+        frames = vae.stream.present_frame(vae.kernel), (frame, transport)
+        views = [(View.of(frame, times), transport) for frame, transport in frames]
 
         def latents(some: Tensor) -> tuple[Tensor, ...]:
             site = vae.stream.site_of(some)
-            both = [view.marginals(Posterior.from_site(seen(site))) for view, seen in views]
+            both = [view.marginals(Posterior.from_site(transport(site))) for view, transport in views]
             return tuple(part.float() for mean, variance in both for part in (mean, variance.sqrt()))
 
         names = ("past_mean", "past_stddev", "shown_mean", "shown_stddev")
