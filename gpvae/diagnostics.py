@@ -56,7 +56,7 @@ def warn_unresolved(inducing: InducingVariables, kernel: Kernel, stacklevel: int
 
 @torch.no_grad()
 def warn_misfit(
-    stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, stacklevel: int
+    posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, stacklevel: int
 ) -> None:
     """Warn if 1/N Σ (y - mean)² / var of data just learnt is far above 1, which a model that suits them stays below.
 
@@ -64,7 +64,7 @@ def warn_misfit(
     kernel it cannot be told.
 
     Args:
-        stream: The posterior, with q(u) at its optimum.
+        posterior: The posterior, with q(u) at its optimum.
         kernel: The kernel.
         likelihood: A Gaussian likelihood.
         x: Inputs of the task, `[N, D]`.
@@ -74,7 +74,7 @@ def warn_misfit(
     if len(x) < FEWEST:
         return
     some = torch.linspace(0, len(x) - 1, min(len(x), MOST), device=x.device).round().long()
-    frame, q = stream.posterior(kernel)
+    frame, q = posterior.q(kernel)
     a, prior = frame.features(x[some])
     if (residual_variance(a, prior) / prior).mean() > 1 - RESOLVED:
         return

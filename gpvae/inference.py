@@ -1,4 +1,4 @@
-"""Absorbing a task into a stream: in closed form, or by gradient ascent on the online bound."""
+"""Absorbing a task into a streaming posterior: in closed form, or by gradient ascent on the online bound."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -59,55 +59,55 @@ class Training:
 
 
 def absorb(
-    stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, how: Training
+    posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, how: Training
 ) -> None:
     """Absorb the data of a task that has begun, and end it.
 
     Args:
-        stream: The stream, its inducing variables moved on to x.
+        posterior: The posterior, its inducing variables advanced to x.
         kernel: The kernel.
         likelihood: The likelihood.
         x: Inputs `[N, D]`.
         y: Targets `[*L, N]`.
         how: How to train.
     """
-    trained = [p for p in stream.inducing.parameters() if p.requires_grad]
+    trained = [p for p in posterior.inducing.parameters() if p.requires_grad]
     if how.train_hyperparameters:
         trained += [p for m in (kernel, likelihood) for p in m.parameters() if p.requires_grad]
     by_adam = how.takes_minibatches(len(x)) or (how.asks_for_adam and not trained)
-    with only_training(trained, kernel, likelihood, stream):
+    with only_training(trained, kernel, likelihood, posterior):
         if by_adam and not is_gaussian(likelihood):
-            _train_free_form(stream, kernel, likelihood, x, y, how, trained)
+            _train_free_form(posterior, kernel, likelihood, x, y, how, trained)
         else:
             if trained:
-                bound = best_bound(stream, kernel, likelihood, x, y)
+                bound = best_bound(posterior, kernel, likelihood, x, y)
                 maximise(lambda: bound() / y.numel(), trained, how)
-            solve(stream, kernel, likelihood, x, y)
-    for p in chain(stream.parameters(), kernel.parameters(), likelihood.parameters()):
+            solve(posterior, kernel, likelihood, x, y)
+    for p in chain(posterior.parameters(), kernel.parameters(), likelihood.parameters()):
         p.grad = None
-    check_finite(stream)
+    check_finite(posterior)
 
 
-def check_finite(stream: StreamingPosterior) -> None:
-    """Raise unless what a stream has learnt is finite."""
-    if not all(bool(torch.isfinite(buffer).all()) for buffer in (stream.c, stream.h, stream.G)):
+def check_finite(posterior: StreamingPosterior) -> None:
+    """Raise unless the site of a posterior is finite."""
+    if not all(bool(torch.isfinite(buffer).all()) for buffer in (posterior.c, posterior.h, posterior.G)):
         raise FloatingPointError("the update gave values that are not finite; scale inputs and targets")
 
 
 @torch.no_grad()
-def solve(stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor) -> None:
+def solve(posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor) -> None:
     """End the task with the best q(u): in closed form, or by natural gradients."""
-    stream.settle(kernel)
+    posterior.settle(kernel)
     if is_gaussian(likelihood):
-        stream.end(*collapsed_site(stream, kernel, likelihood.noise, x, y))
+        posterior.end(*collapsed_site(posterior, kernel, likelihood.noise, x, y))
     else:
-        frame, past = stream.task(kernel)
+        frame, past = posterior.task(kernel)
         q, bound = natural_posterior(past, likelihood, *frame.features(x), y)
-        stream.end(frame, q.to_site(bound))
+        posterior.end(frame, q.to_site(bound))
 
 
 def _train_free_form(
-    stream: StreamingPosterior,
+    posterior: StreamingPosterior,
     kernel: Kernel,
     likelihood: Likelihood,
     x: Tensor,
@@ -116,7 +116,7 @@ def _train_free_form(
     trained: list[nn.Parameter],
 ) -> None:
     """Train q(v) by Adam, starting from what the past says, together with whatever else is trained."""
-    elbo = FreeFormBound(stream, kernel, likelihood, x, y, fixed=not trained)
+    elbo = FreeFormBound(posterior, kernel, likelihood, x, y, fixed=not trained)
     q = FreeForm(Posterior.from_site(elbo.past))
     batches = _batches(len(x), how.batch_size, x.device)
     noisy = how.takes_minibatches(len(x))
@@ -127,13 +127,13 @@ def _train_free_form(
 @torch.no_grad()
 def end_free_form(elbo: FreeFormBound, q: Posterior) -> None:
     """End the task of a free-form bound with the q(v) that training has found."""
-    elbo.stream.settle(elbo.kernel)
-    frame, _ = elbo.stream.task(elbo.kernel)
-    elbo.stream.end(frame, q.to_site(elbo(q)))
+    elbo.posterior.settle(elbo.kernel)
+    frame, _ = elbo.posterior.task(elbo.kernel)
+    elbo.posterior.end(frame, q.to_site(elbo(q)))
 
 
 def best_bound(
-    stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor
+    posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor
 ) -> Callable[[], Tensor]:
     """The bound of a task that has begun, with q(u) at its optimum, as a function of the hyperparameters.
 
@@ -142,12 +142,12 @@ def best_bound(
     """
 
     def conjugate() -> Tensor:
-        return collapsed_site(stream, kernel, likelihood.noise, x, y)[1].log_evidence().sum()
+        return collapsed_site(posterior, kernel, likelihood.noise, x, y)[1].log_evidence().sum()
 
     sites = PointSites.none(y)
 
     def free_form() -> Tensor:
-        frame, past = stream.task(kernel)
+        frame, past = posterior.task(kernel)
         a, prior = frame.features(x)
         with torch.no_grad():
             q, _ = natural_posterior(past, likelihood, a, prior, y, steps=100, tolerance=1e-7, sites=sites)

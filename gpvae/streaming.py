@@ -73,7 +73,7 @@ class StreamingPosterior(Resizable):
 
     @property
     def configuration(self) -> str:
-        """The power, which the site depends on."""
+        """The power, which the site depends on; its checksum is in saved states, so the wording stays."""
         return f"a stream with power={self.power}"
 
     @property
@@ -165,8 +165,8 @@ class StreamingPosterior(Resizable):
         C = solve_lower(self.L, frame.L).mT  # the same u, whitened by another factor
         return frame, Transport(C)
 
-    def posterior(self, kernel: Kernel) -> tuple[Frame, Posterior]:
-        """q(v) of the consolidated past."""
+    def q(self, kernel: Kernel) -> tuple[Frame, Posterior]:
+        """The consolidated past in its own frame, as a posterior over v."""
         frame, site = self.present(kernel)
         return frame, Posterior.from_site(site)
 

@@ -26,8 +26,8 @@ class Learner(nn.Module, ABC):
 
     def begin(self, gp: OnlineGP, x: Tensor) -> None:
         """Move the inducing variables on to the inputs of a new task."""
-        for stream in gp.streams:
-            stream.begin(gp.kernel, x)
+        for posterior in gp.posteriors:
+            posterior.begin(gp.kernel, x)
 
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
         """Take the data of the task that has begun.
@@ -48,15 +48,15 @@ class Learner(nn.Module, ABC):
         """Consolidate the task."""
         with torch.no_grad():
             self._end(gp)
-        for stream in gp.streams:
-            check_finite(stream)
+        for posterior in gp.posteriors:
+            check_finite(posterior)
         gp.conclude(*self.data, at_optimum=self.at_optimum)
         del self.data
         self.attached = False
 
     @abstractmethod
     def _end(self, gp: OnlineGP) -> None:
-        """End the task of every stream of the model."""
+        """End the task of every posterior of the model."""
 
 
 class SiteAccumulator(nn.Module):
@@ -118,34 +118,34 @@ class OnePass(Learner):
 
     sites: Sequence[SiteAccumulator]  # a ModuleList
 
-    def __init__(self, num_inducing: int, num_streams: int) -> None:
+    def __init__(self, num_inducing: int, num_families: int) -> None:
         super().__init__()
-        sites = [SiteAccumulator(num_inducing) for _ in range(num_streams)]
+        sites = [SiteAccumulator(num_inducing) for _ in range(num_families)]
         self.sites = nn.ModuleList(sites)  # type: ignore[assignment]
 
     def begin(self, gp: OnlineGP, x: Tensor) -> None:
         """Begin with no data."""
         super().begin(gp, x)
-        for stream, site in zip(gp.streams, self.sites, strict=True):
-            stream.settle(gp.kernel)
+        for posterior, site in zip(gp.posteriors, self.sites, strict=True):
+            posterior.settle(gp.kernel)
             site.reset()
 
     @torch.no_grad()
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
         """Whiten once."""
         super().attach(gp, x, y, fixed)
-        self.frames = [stream.task(gp.kernel) for stream in gp.streams]
+        self.frames = [posterior.task(gp.kernel) for posterior in gp.posteriors]
 
     @torch.no_grad()
     def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> None:
         """Add the sites of a batch."""
-        for stream, (frame, _), site in zip(gp.streams, self.frames, self.sites, strict=True):
-            site.add(data_site(frame, gp.likelihood.noise, x, y, stream.power), len(x))
+        for posterior, (frame, _), site in zip(gp.posteriors, self.frames, self.sites, strict=True):
+            site.add(data_site(frame, gp.likelihood.noise, x, y, posterior.power), len(x))
 
     def _end(self, gp: OnlineGP) -> None:
         num_data = len(self.data[0])
-        for stream, (frame, past), site in zip(gp.streams, self.frames, self.sites, strict=True):
-            stream.end(frame, past + site.total(num_data))
+        for posterior, (frame, past), site in zip(gp.posteriors, self.frames, self.sites, strict=True):
+            posterior.end(frame, past + site.total(num_data))
         del self.frames
 
 
@@ -155,7 +155,7 @@ class Collapsed(Learner):
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
         """Prepare the bound."""
         super().attach(gp, x, y, fixed)
-        self.bound = best_bound(gp.stream, gp.kernel, gp.likelihood, x, y)
+        self.bound = best_bound(gp.posterior, gp.kernel, gp.likelihood, x, y)
 
     def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> Tensor | None:
         """The negative bound per point."""
@@ -168,7 +168,7 @@ class Collapsed(Learner):
         return None if self.fixed else -self.bound() / num_data
 
     def _end(self, gp: OnlineGP) -> None:
-        solve(gp.stream, gp.kernel, gp.likelihood, *self.data)
+        solve(gp.posterior, gp.kernel, gp.likelihood, *self.data)
         del self.bound
 
 
@@ -190,13 +190,13 @@ class FreeFormLearner(Learner):
     def begin(self, gp: OnlineGP, x: Tensor) -> None:
         """Begin with what the past says."""
         super().begin(gp, x)
-        _, past = gp.stream.task(gp.kernel)
+        _, past = gp.posterior.task(gp.kernel)
         self.q.restart(Posterior.from_site(past))
 
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
         """Compute once what is fixed."""
         super().attach(gp, x, y, fixed)
-        self.bound = FreeFormBound(gp.stream, gp.kernel, gp.likelihood, x, y, fixed)
+        self.bound = FreeFormBound(gp.posterior, gp.kernel, gp.likelihood, x, y, fixed)
 
     def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> Tensor:
         """The negative bound per point, estimated from a batch."""

@@ -115,7 +115,7 @@ class StreamingGP(ContinualModule):
 
     def _build_learner(self, inference: Inference) -> Learner:
         checks.choice("inference", inference, get_args(Inference))
-        families = [stream.inducing for stream in self.gp.streams]
+        families = [posterior.inducing for posterior in self.gp.posteriors]
         trains = bool(self._trained_by_gradients(task=0))
         if self.hyperparameters == "train_always" and not all(family.follows_kernel for family in families):
             raise ValueError(
@@ -135,7 +135,7 @@ class StreamingGP(ContinualModule):
 
     def _trained_by_gradients(self, task: int) -> list[nn.Parameter]:
         """What is trained in a task beside q(u)."""
-        trained = [p for stream in self.gp.streams for p in stream.inducing.parameters()]
+        trained = [p for posterior in self.gp.posteriors for p in posterior.inducing.parameters()]
         if self.hyperparameters == "train_always" or (self.hyperparameters == "train_first_task" and task == 0):
             trained += self._hyperparameters
         return trained
@@ -189,7 +189,7 @@ class StreamingGP(ContinualModule):
         with only_training(self._trained(), self.gp, self.learner):
             loss = self.learner.loss(self.gp, *batch)
         if loss is None and self._optimised:  # nothing left to train in this task
-            loss = torch.zeros_like(self.gp.stream.c)
+            loss = torch.zeros_like(self.gp.posterior.c)
         if loss is None:
             return None
         if not bool(torch.isfinite(loss)):

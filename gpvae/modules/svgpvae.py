@@ -15,6 +15,7 @@ from gpvae.modules.base import ContinualModule
 from gpvae.sites import Site, Transport
 from gpvae.utils import checks
 from gpvae.utils.distributed import num_processes, over_processes
+from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.row_store import take
 from gpvae.vae import ewc
 from gpvae.vae.ewc import squared_gradients
@@ -30,8 +31,8 @@ Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
 
 #: Learning rate of noise and lengthscales against that of the networks.
 SCALE_RATE = 10.0
-#: What the names of the state of the posteriors begin with.
-STREAM = "vae.stream."
+#: Prefix of the posterior in a state.
+POSTERIOR = "vae.posterior."
 #: Series whose observations are counted together.
 AT_ONCE = 1024
 
@@ -119,7 +120,7 @@ class SVGPVAE(ContinualModule):
             shared_precision,
             sites_folder,
         )
-        rows = [f"{STREAM}{name}" for name in self.vae.stream.rows]  # of each process its own
+        rows = [f"{POSTERIOR}{name}" for name in self.vae.posterior.rows]  # of each process its own
         DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, rows)
         networks = ewc.flat([self.vae.encoder, self.vae.decoder])
         self.ewc = ewc.EWC(len(networks), ewc_running) if consolidation in ("ewc", "both") else None
@@ -136,7 +137,7 @@ class SVGPVAE(ContinualModule):
         return torch.optim.Adam(groups, lr=self.lr)
 
     def _optimised(self) -> list[nn.Parameter]:
-        return [*self._networks(), *self.vae.stream.inducing.parameters(), *self._kernel_parameters()]
+        return [*self._networks(), *self.vae.posterior.inducing.parameters(), *self._kernel_parameters()]
 
     def _networks(self) -> list[nn.Parameter]:
         return [*self.vae.encoder.parameters(), *self.vae.decoder.parameters()]
@@ -147,7 +148,7 @@ class SVGPVAE(ContinualModule):
     def _trained_in_gp(self) -> list[nn.Parameter]:
         """What is trained in the present task beside the networks."""
         kernel = self.hyperparameters == "train_always" or self.learned == 0
-        return [*self.vae.stream.inducing.parameters(), *(self._kernel_parameters() if kernel else [])]
+        return [*self.vae.posterior.inducing.parameters(), *(self._kernel_parameters() if kernel else [])]
 
     @property
     def attached(self) -> bool:
@@ -171,7 +172,7 @@ class SVGPVAE(ContinualModule):
         """
         self.check_task(*data)
         times = data[0].to(self.device)
-        self.vae.stream.begin(self.vae.kernel, times[:, None])
+        self.vae.posterior.begin(self.vae.kernel, times[:, None])
         if self.begun == 0:
             self.resolution.start.copy_(times[0])
         self.begun += 1
@@ -185,12 +186,12 @@ class SVGPVAE(ContinualModule):
         """
         times, y, mask = data
         times = times.to(self.device)
-        self._data, self._series = (times, y, mask), self.vae.stream.own(len(y))
+        self._data, self._series = (times, y, mask), self.vae.posterior.own(len(y))
         if self.ewc is not None:
             observed = sum(int(take(mask, some).sum()) for some in self._series.split(AT_ONCE))
             self._num_values = over_processes(torch.tensor(observed, device=self.device))
         with torch.no_grad():
-            frame, transport = self.vae.stream.task_frame(self.vae.kernel)
+            frame, transport = self.vae.posterior.task_frame(self.vae.kernel)
             self._fixed = None if self._trained_in_gp() else self._condensed(View.of(frame, times), transport)
         if self.replay is not None and self.learned > 0:
             seed = self.seed + int(self.learned)
@@ -198,10 +199,10 @@ class SVGPVAE(ContinualModule):
 
     def _condensed(self, view: View, transport: Transport) -> tuple[View, Site]:
         """The times of the task and the past of all series, seen from the few variables that the task touches."""
-        stream, (few, U) = self.vae.stream, view.condensed()
-        if not stream.started:
-            return few, transport(stream.site).through(U)
-        return few, stream.keep("task", self._series, lambda some: transport(stream.site_of(some)).through(U))
+        posterior, (few, U) = self.vae.posterior, view.condensed()
+        if not posterior.started:
+            return few, transport(posterior.site).through(U)
+        return few, posterior.keep("task", self._series, lambda some: transport(posterior.site_of(some)).through(U))
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         """One step on a batch of series: their numbers, times, observations and mask."""
@@ -259,7 +260,7 @@ class SVGPVAE(ContinualModule):
         if self._fixed is None:
             return self.vae.task(times, series)
         view, past = self._fixed
-        return view, self.vae.stream.of_series(past, series)
+        return view, self.vae.posterior.of_series(past, series)
 
     def frozen_parameters(self) -> list[nn.Parameter]:
         """The kernel after the first task, unless it is trained throughout."""
@@ -289,7 +290,7 @@ class SVGPVAE(ContinualModule):
     def fisher(self, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
         """The diagonal Fisher information of encoder and decoder, a sum over series of squared gradients."""
         draws, parts = Draws(self.seed, "fisher", int(self.learned)), []
-        for some in self.vae.stream.own(len(y)).split(self.vae.stream.at_once):
+        for some in self.vae.posterior.own(len(y)).split(self.vae.posterior.at_once):
             with torch.no_grad():
                 view, past = self._task(times, some)
             noise = draws.normal(some, *view.prior.shape)
@@ -298,12 +299,13 @@ class SVGPVAE(ContinualModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Save what all processes know."""
-        self.vae.stream.gather(checkpoint["state_dict"], STREAM)
+        self.vae.posterior.gather(checkpoint["state_dict"], POSTERIOR)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Refuse the checkpoint of a module that was built otherwise; take what belongs to this process."""
         super().on_load_checkpoint(checkpoint)
-        self.vae.stream.share(checkpoint["state_dict"], STREAM)
+        rename_former_children(self.vae, checkpoint["state_dict"], "vae.")
+        self.vae.posterior.share(checkpoint["state_dict"], POSTERIOR)
 
     def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
         """The predictive distribution of the observed values of a batch, and these values."""

@@ -16,6 +16,19 @@ def assign(target: Tensor, value: Tensor) -> None:
     target.data = value.detach().to(target).clone(memory_format=torch.contiguous_format)
 
 
+def rename_former_children(module: Any, state_dict: dict[str, Any], prefix: str, *_: object) -> None:  # noqa: ANN401
+    """Rename children in a state that was saved when they had other names; a `load_state_dict` pre-hook.
+
+    Args:
+        module: A module whose `former_children` maps former names of its children to present ones.
+        state_dict: The state, changed in place.
+        prefix: Prefix of the module in the state.
+    """
+    for former, name in module.former_children.items():
+        for key in [key for key in state_dict if str(key).startswith(f"{prefix}{former}.")]:
+            state_dict[f"{prefix}{name}.{key.removeprefix(f'{prefix}{former}.')}"] = state_dict.pop(key)
+
+
 def same(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors hold the same values, up to what a change of precision or device may do to them."""
     if a.shape != b.shape:

@@ -96,7 +96,7 @@ def squared_gradients(vae: GPVAE, view: View, past: Site, y: Tensor, mask: Tenso
     """
     with torch.enable_grad():
         encoded = tuple(part.detach().requires_grad_() for part in vae.encode(view.times, y, mask))
-        q = vae.posterior(view, past, *encoded)
+        q = vae.infer(view, past, *encoded)
         f = sample(q, view, noise)
         decoded = vae.decode(view.times, f)
         value = bound(q, past, decoded, y, mask).sum()

@@ -7,6 +7,7 @@ observations of f, so q(u) is conjugate: in the site of a series G = Σ a aᵀ/�
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from gpytorch.kernels import Kernel
@@ -17,6 +18,7 @@ from gpvae.bounds import online_elbo
 from gpvae.inducing import InducingVariables
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
+from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.row_store import take
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.networks import Clock, Decoder, Encoder
@@ -38,6 +40,8 @@ class GPVAE(nn.Module):
         folder: Where to keep what is known of each series; in memory if not given.
     """
 
+    former_children: ClassVar = {"stream": "posterior"}
+
     def __init__(
         self,
         encoder: Encoder,
@@ -53,7 +57,8 @@ class GPVAE(nn.Module):
         self.encoder, self.decoder, self.clock = encoder, decoder, Clock(periods)
         self.kernel = kernel.double()
         (latent_dim,) = kernel.batch_shape
-        self.stream = SeriesPosterior(inducing, latent_dim, power, shared_precision, folder)
+        self.posterior = SeriesPosterior(inducing, latent_dim, power, shared_precision, folder)
+        self.register_load_state_dict_pre_hook(rename_former_children)  # type: ignore[no-untyped-call]
 
     def task(self, times: Tensor, series: Tensor | None = None) -> tuple[View, Site]:
         """Times of the present task, and the past of each series, seen from its inducing variables.
@@ -62,8 +67,8 @@ class GPVAE(nn.Module):
             times: `[T]`.
             series: Which series of this process; all if not given.
         """
-        frame, transport = self.stream.task_frame(self.kernel)
-        return View.of(frame, times), transport(self.stream.site_of(series))
+        frame, transport = self.posterior.task_frame(self.kernel)
+        return View.of(frame, times), transport(self.posterior.site_of(series))
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`."""
@@ -73,7 +78,7 @@ class GPVAE(nn.Module):
         """Mean and standard deviation of y, `[..., T, V]`, given latents `[..., L, T]`."""
         return self.decoder(f, self.clock(times))
 
-    def posterior(self, view: View, past: Site, mean: Tensor, precision: Tensor) -> Posterior:
+    def infer(self, view: View, past: Site, mean: Tensor, precision: Tensor) -> Posterior:
         """q(v) of each series and latent dimension, `[B, L]`, given the past and what the encoder says."""
         return Posterior.from_site(past + pseudo_site(view, mean, precision))
 
@@ -89,7 +94,7 @@ class GPVAE(nn.Module):
             mask: Which of them there are.
             noise: A standard normal draw `[B, L, T]` that makes a sample of f.
         """
-        q = self.posterior(view, past, *self.encode(view.times, y, mask))
+        q = self.infer(view, past, *self.encode(view.times, y, mask))
         return bound(q, past, self.decode(view.times, sample(q, view, noise)), y, mask)
 
     @torch.no_grad()
@@ -101,15 +106,15 @@ class GPVAE(nn.Module):
             y: Observations of all series, `[S, T, V]`; those of this process are looked at, some at a time.
             mask: Which of them there are.
         """
-        self.stream.settle(self.kernel)
-        frame, transport = self.stream.task_frame(self.kernel)
+        self.posterior.settle(self.kernel)
+        frame, transport = self.posterior.task_frame(self.kernel)
         view = View.of(frame, times)
 
         def learnt(series: Tensor) -> Site:
             encoded = self.encode(times, take(y, series), take(mask, series))
-            return transport(self.stream.site_of(series)) + pseudo_site(view, *encoded)
+            return transport(self.posterior.site_of(series)) + pseudo_site(view, *encoded)
 
-        self.stream.end_series(frame, len(y), learnt)
+        self.posterior.end_series(frame, len(y), learnt)
 
     @torch.no_grad()
     def latent(self, times: Tensor, series: Tensor | None = None) -> Normal:
@@ -119,8 +124,8 @@ class GPVAE(nn.Module):
             times: `[T]`.
             series: Which series of this process; all if not given.
         """
-        frame, transport = self.stream.present_frame(self.kernel)
-        return View.of(frame, times).latent(Posterior.from_site(transport(self.stream.site_of(series))))
+        frame, transport = self.posterior.present_frame(self.kernel)
+        return View.of(frame, times).latent(Posterior.from_site(transport(self.posterior.site_of(series))))
 
     @torch.no_grad()
     def resolved(self, times: Tensor) -> Tensor:
@@ -129,7 +134,7 @@ class GPVAE(nn.Module):
         Args:
             times: Times within the stream so far, `[T]`.
         """
-        view = View.of(self.stream.present_frame(self.kernel)[0], times)
+        view = View.of(self.posterior.present_frame(self.kernel)[0], times)
         return 1 - (view.residual / view.prior).mean(-1)
 
     @torch.no_grad()

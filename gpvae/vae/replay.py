@@ -56,16 +56,16 @@ class Replay(nn.Module):
         rng = torch.Generator().manual_seed(seed)
         times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64).to(series.device)
         self.clock = vae.clock(times)
-        frames = vae.stream.present_frame(vae.kernel), (frame, transport)
+        frames = vae.posterior.present_frame(vae.kernel), (frame, transport)
         views = [(View.of(frame, times), transport) for frame, transport in frames]
 
         def latents(some: Tensor) -> tuple[Tensor, ...]:
-            site = vae.stream.site_of(some)
+            site = vae.posterior.site_of(some)
             both = [view.marginals(Posterior.from_site(transport(site))) for view, transport in views]
             return tuple(part.float() for mean, variance in both for part in (mean, variance.sqrt()))
 
         names = ("past_mean", "past_stddev", "shown_mean", "shown_stddev")
-        self.latents = fill(vae.stream.place("replay"), names, series, vae.stream.at_once, latents)
+        self.latents = fill(vae.posterior.place("replay"), names, series, vae.posterior.at_once, latents)
 
     def forward(self, decoder: Decoder, series: Tensor, draws: Draws) -> Tensor:
         """The mean KL per scalar, over draws of past latents, of each series, `[B]`.

@@ -39,7 +39,7 @@ class Resolution(nn.Module):
         self.share.copy_(vae.resolved(times).mean())
         if self.share >= RESOLVED or before < RESOLVED:
             return
-        family = vae.stream.inducing
+        family = vae.posterior.inducing
         needed = family.num_needed(vae.kernel, OF_THE_FASTEST)
         rank_zero_warn(
             f"over the {end - float(self.start):,.0f} units of time so far, {family.num_inducing} "
