@@ -27,6 +27,8 @@ class ContinualModule(LightningModule):
 
     begun: Tensor
     learned: Tensor
+    #: Whether everything is built; a module that needs the number of variables may wait for `build`.
+    built = True
 
     def __init__(self, metrics: Sequence[str], num_variables: int = 1) -> None:
         super().__init__()
@@ -47,9 +49,28 @@ class ContinualModule(LightningModule):
         return super().load_from_checkpoint(checkpoint_path, weights_only=weights_only, **kwargs)
 
     def setup(self, stage: str) -> None:
-        """Refuse a device without double precision before anything is moved to it, and precisions that skip steps."""
+        """Build what depends on the data; refuse precisions that skip steps, and devices without double precision."""
         check_precision(str(self.trainer.precision))
         check_double_precision(self.trainer.strategy.root_device)
+        if not self.built:
+            stream = getattr(self.trainer, "datamodule", None)
+            if stream is None:
+                raise ValueError("num_variables is not known: give it, or train with a datamodule")
+            self.build(stream.num_variables)
+
+    def build(self, num_variables: int) -> None:
+        """Build what depends on the number of variables, unless it is built.
+
+        Args:
+            num_variables: Number of observed variables.
+        """
+        if not self.built:
+            self._build(num_variables)
+            self.built = True
+
+    def _build(self, num_variables: int) -> None:
+        """Build what depends on the number of variables."""
+        return
 
     def check_task(self, *data: Tensor) -> None:
         """Raise if a task with such training data cannot be learnt; asked before anything begins."""

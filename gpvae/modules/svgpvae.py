@@ -1,5 +1,7 @@
 """The continual GP-VAE as a LightningModule."""
 
+import copy
+from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
@@ -10,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from gpvae.inference import only_training
 from gpvae.methods import KernelName, Scalar, families_of, find_method, latent_kernel
-from gpvae.metrics import equal_mixture
+from gpvae.metrics import TaskScores, equal_mixture
 from gpvae.modules.base import ContinualModule
 from gpvae.sites import Site, Transport
 from gpvae.utils import checks
@@ -29,6 +31,7 @@ from gpvae.vae.shared_times import View
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
 
+METRICS = ("nlpd", "rmse", "coverage")
 #: Learning rate of noise and lengthscales against that of the networks.
 SCALE_RATE = 10.0
 #: Prefix of the posterior in a state.
@@ -43,7 +46,7 @@ class SVGPVAE(ContinualModule):
     Args:
         method: OSVGP, OVC, OVC-per-dim or OHSVGP; or a family of inducing variables, such as CosS.
         num_inducing: Number of inducing variables M of each latent dimension.
-        num_variables: Number of observed variables.
+        num_variables: Number of observed variables; that of the data, known once they are set up, if not given.
         latent_dim: Number of latent dimensions L.
         hidden_dim: Width of the hidden layers of encoder and decoder.
         kernel: Kernel of the latent functions, with a lengthscale for each latent dimension.
@@ -77,7 +80,7 @@ class SVGPVAE(ContinualModule):
         self,
         method: str = "OHSVGP",
         num_inducing: int = 50,
-        num_variables: int = 17,
+        num_variables: int | None = None,
         latent_dim: int = 20,
         hidden_dim: int = 64,
         kernel: KernelName = "rbf",
@@ -103,31 +106,46 @@ class SVGPVAE(ContinualModule):
         checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
         checks.above_zero(lr=lr, latent_dim=latent_dim, hidden_dim=hidden_dim, num_samples=num_samples, longest=longest)
         checks.above_zero(ewc_strength=ewc_strength or None, replay_strength=replay_strength or None)  # 0 is none
-        super().__init__(["nlpd", "rmse", "coverage"], num_variables)
+        super().__init__(METRICS)
         self.save_hyperparameters()
         self.lr, self.hyperparameters, self.num_samples, self.seed = lr, hyperparameters, num_samples, seed
+        self.consolidation, self.ewc_running = consolidation, ewc_running
         self.ewc_strength, self.replay_strength = ewc_strength, replay_strength
         (family,) = families_of(find_method(method), inducing, num_inducing, 1, seed, inducing_options)
-        num_phases = len(periods or [])
-        decoder = Decoder(latent_dim, num_variables, hidden_dim, shared_noise, num_phases=num_phases)
-        self.vae = GPVAE(
-            Encoder(num_variables, latent_dim, hidden_dim, num_phases),
-            decoder,
-            latent_kernel(kernel, latent_dim, shortest, longest),
-            family,
-            periods or [],
-            power,
-            shared_precision,
-            sites_folder,
+        network = {"latent_dim": latent_dim, "num_hidden": hidden_dim, "num_phases": len(periods or [])}
+        self._makers = (
+            partial(Decoder, shared_noise=shared_noise, **network),
+            partial(Encoder, **network),
+            partial(
+                GPVAE,
+                kernel=latent_kernel(kernel, latent_dim, shortest, longest),
+                inducing=family,
+                periods=periods or [],
+                power=power,
+                shared_precision=shared_precision,
+                folder=sites_folder,
+            ),
         )
+        self.register_buffer("steps_taken", torch.zeros((), dtype=torch.int64))
+        self._data: tuple[Tensor, Tensor, Tensor] | None = None
+        self.built = False
+        if num_variables is not None:
+            self.build(num_variables)
+
+    def _build(self, num_variables: int) -> None:
+        """Build networks and posteriors."""
+        self.hparams["num_variables"] = num_variables
+        self._hparams_initial = copy.deepcopy(self.hparams)  # what loggers are given
+        self.scores = TaskScores(METRICS, num_variables)
+        make_decoder, make_encoder, make_vae = self._makers
+        decoder = make_decoder(num_variables=num_variables)
+        self.vae = make_vae(make_encoder(num_variables=num_variables), decoder)
         rows = [f"{POSTERIOR}{name}" for name in self.vae.posterior.rows]  # of each process its own
         DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, rows)
-        networks = ewc.flat([self.vae.encoder, self.vae.decoder])
-        self.ewc = ewc.EWC(len(networks), ewc_running) if consolidation in ("ewc", "both") else None
-        self.replay = Replay(decoder) if consolidation in ("replay", "both") else None
-        self.register_buffer("steps_taken", torch.zeros((), dtype=torch.int64))
+        num_parameters = len(ewc.flat([self.vae.encoder, self.vae.decoder]))
+        self.ewc = ewc.EWC(num_parameters, self.ewc_running) if self.consolidation in ("ewc", "both") else None
+        self.replay = Replay(decoder) if self.consolidation in ("replay", "both") else None
         self.resolution = Resolution()
-        self._data: tuple[Tensor, Tensor, Tensor] | None = None
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """Adam on networks and inducing points, and at a higher rate on the few scales, which are logarithms."""
@@ -156,8 +174,13 @@ class SVGPVAE(ContinualModule):
         return self._data is not None
 
     def check_task(self, *data: Tensor) -> None:
-        """Refuse a task of which nothing is known."""
-        times, _, mask = data
+        """Refuse a task without observations, or with another number of variables."""
+        (times, y, mask), num_variables = data, self.hparams["num_variables"]
+        if y.shape[-1] != num_variables:
+            raise ValueError(
+                f"the data have {y.shape[-1]} variables, but num_variables is {num_variables}; leave it out, and it is "
+                "taken from the data"
+            )
         if not any(bool(part.any()) for part in mask.split(AT_ONCE)):
             raise ValueError(
                 f"nothing is observed at the training times of the task from {float(times[0]):g} to "
