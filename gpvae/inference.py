@@ -97,7 +97,7 @@ def check_finite(posterior: StreamingPosterior) -> None:
 @torch.no_grad()
 def solve(posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor) -> None:
     """End the task with the best q(u): in closed form, or by natural gradients."""
-    posterior.settle(kernel)
+    posterior.adapt_to_kernel(kernel)
     if is_gaussian(likelihood):
         posterior.end(*collapsed_site(posterior, kernel, likelihood.noise, x, y))
     else:
@@ -127,7 +127,7 @@ def _train_free_form(
 @torch.no_grad()
 def end_free_form(elbo: FreeFormBound, q: Posterior) -> None:
     """End the task of a free-form bound with the q(v) that training has found."""
-    elbo.posterior.settle(elbo.kernel)
+    elbo.posterior.adapt_to_kernel(elbo.kernel)
     frame, _ = elbo.posterior.task(elbo.kernel)
     elbo.posterior.end(frame, q.to_site(elbo(q)))
 

@@ -100,5 +100,5 @@ def natural_posterior(
         if abs(gain) <= step * tolerance:
             return q, bound
         step = min(2 * step, lr)
-    logger.info("natural gradients have not settled: the bound may lie below its optimum")
+    logger.info("natural gradients have not converged: the bound may lie below its optimum")
     return q, bound

@@ -36,7 +36,7 @@ class Frame:
 
     @classmethod
     def of_past(cls, past: InducingVariables, kernel: Kernel) -> "Frame":
-        """Whiten variables settled under an earlier kernel; `kuv` refuses where they are no longer the same."""
+        """Whiten variables adapted to an earlier kernel; `kuv` refuses where they are no longer the same."""
         return cls(past, kernel, cholesky(past.kuv(kernel, past)))
 
     def features(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -90,9 +90,9 @@ class StreamingPosterior(Resizable):
         """Move the inducing variables on to the inputs of a new task, `[N, D]`."""
         self.inducing.advance(kernel, x)
 
-    def settle(self, kernel: Kernel) -> None:
-        """The kernel of the task is found; the inducing variables adapt to it before the task ends."""
-        self.inducing.settle(kernel)
+    def adapt_to_kernel(self, kernel: Kernel) -> None:
+        """Adapt the inducing variables to the kernel of the task, once its training is done."""
+        self.inducing.adapt_to_kernel(kernel)
 
     def task_frame(self, kernel: Kernel) -> tuple[Frame, Transport]:
         """The frame of the present task, and the transport of past sites to it.
@@ -145,7 +145,7 @@ class StreamingPosterior(Resizable):
                     "only families of function values (points, HiPPO over time) can be replaced"
                 )
             inducing.advance(kernel, self.inducing.landmarks.flatten(0, -2))
-            inducing.settle(kernel)
+            inducing.adapt_to_kernel(kernel)
         self.inducing = inducing
         carried = self.task(kernel) if self.started else None
         self.past = copy.deepcopy(inducing).requires_grad_(False)

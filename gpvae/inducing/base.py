@@ -80,8 +80,8 @@ class InducingVariables(Resizable, ABC):
         return self
 
     @torch.no_grad()
-    def settle(self, kernel: Kernel) -> None:
-        """Take note that this is the kernel of the task, its training done; for families that depend on it."""
+    def adapt_to_kernel(self, kernel: Kernel) -> None:
+        """Adapt to the kernel of the task, once its training is done; for families that depend on it."""
         return
 
     @property

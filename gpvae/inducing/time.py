@@ -73,7 +73,7 @@ class TimeMemory(Functionals):
                 f"feed the stream in order, or give {type(self).__name__}(..., origin=) at or before the first input"
             )
         self._extend(origin, last)
-        self.settle(kernel)
+        self.adapt_to_kernel(kernel)
 
     def _extend(self, origin: Tensor, last: Tensor) -> None:
         """Let the stream reach from its origin to the last input."""
@@ -81,7 +81,7 @@ class TimeMemory(Functionals):
         assign(self.end, torch.fmax(self.end, last))
 
     @torch.no_grad()
-    def settle(self, kernel: Kernel) -> None:
+    def adapt_to_kernel(self, kernel: Kernel) -> None:
         """Choose as many nodes as the kernel needs."""
         num_nodes = self._num_nodes(kernel)
         if num_nodes != len(self.positions):
@@ -165,7 +165,7 @@ class LegS(TimeMemory):
         origin: Where the past begins; the first input seen if not given.
     """
 
-    measure_type = measures.LegS
+    measure_type = measures.ScaledLegendre
 
 
 class CosS(TimeMemory):
@@ -176,7 +176,7 @@ class CosS(TimeMemory):
         origin: Where the past begins; the first input seen if not given.
     """
 
-    measure_type = measures.CosS
+    measure_type = measures.ScaledCosine
 
 
 class LegT(WindowedMemory):
@@ -188,7 +188,7 @@ class LegT(WindowedMemory):
         window: Length of the window; the length of the first task if not given.
     """
 
-    measure_type = measures.LegT
+    measure_type = measures.TranslatedLegendre
 
 
 class LagT(WindowedMemory):
@@ -200,7 +200,7 @@ class LagT(WindowedMemory):
         window: Time constant of the decay; the length of the first task if not given.
     """
 
-    measure_type = measures.LagT
+    measure_type = measures.TranslatedLaguerre
 
 
 class FouT(WindowedMemory):
@@ -212,4 +212,4 @@ class FouT(WindowedMemory):
         window: Length of the window; the length of the first task if not given.
     """
 
-    measure_type = measures.FouT
+    measure_type = measures.TranslatedFourier

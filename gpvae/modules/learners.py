@@ -127,7 +127,7 @@ class OnePass(Learner):
         """Begin with no data."""
         super().begin(gp, x)
         for posterior, site in zip(gp.posteriors, self.sites, strict=True):
-            posterior.settle(gp.kernel)
+            posterior.adapt_to_kernel(gp.kernel)
             site.reset()
 
     @torch.no_grad()

@@ -106,7 +106,7 @@ class GPVAE(nn.Module):
             y: Observations of all series, `[S, T, V]`; those of this process are looked at, some at a time.
             mask: Which of them there are.
         """
-        self.posterior.settle(self.kernel)
+        self.posterior.adapt_to_kernel(self.kernel)
         frame, transport = self.posterior.task_frame(self.kernel)
         view = View.of(frame, times)
 
