@@ -14,19 +14,17 @@ from gpvae.inference import only_training
 from gpvae.methods import KernelName, Scalar, families_of, find_method, latent_kernel
 from gpvae.metrics import TaskScores, equal_mixture
 from gpvae.modules.base import ContinualModule
-from gpvae.sites import Site, Transport
+from gpvae.modules.divergence import divergence, is_finite
 from gpvae.utils import checks
 from gpvae.utils.distributed import num_processes, over_processes
 from gpvae.utils.resizable import rename_former_children
-from gpvae.utils.row_store import take
 from gpvae.vae import ewc
-from gpvae.vae.ewc import squared_gradients
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.model import GPVAE
 from gpvae.vae.networks import Decoder, Encoder
 from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
-from gpvae.vae.shared_times import View
+from gpvae.vae.task import SeriesTask, check_observations
 
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
@@ -36,8 +34,6 @@ METRICS = ("nlpd", "rmse", "coverage")
 SCALE_RATE = 10.0
 #: Prefix of the posterior in a state.
 POSTERIOR = "vae.posterior."
-#: Series whose observations are counted together.
-AT_ONCE = 1024
 
 
 class SVGPVAE(ContinualModule):
@@ -127,7 +123,7 @@ class SVGPVAE(ContinualModule):
             ),
         )
         self.register_buffer("steps_taken", torch.zeros((), dtype=torch.int64))
-        self._data: tuple[Tensor, Tensor, Tensor] | None = None
+        self._task: SeriesTask | None = None
         self.built = False
         if num_variables is not None:
             self.build(num_variables)
@@ -139,7 +135,7 @@ class SVGPVAE(ContinualModule):
         self.scores = TaskScores(METRICS, num_variables)
         make_decoder, make_encoder, make_vae = self._makers
         decoder = make_decoder(num_variables=num_variables)
-        self.vae = make_vae(make_encoder(num_variables=num_variables), decoder)
+        self.vae = make_vae(encoder=make_encoder(num_variables=num_variables), decoder=decoder)
         rows = [f"{POSTERIOR}{name}" for name in self.vae.posterior.rows]  # of each process its own
         DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, rows)
         num_parameters = len(ewc.flat([self.vae.encoder, self.vae.decoder]))
@@ -171,21 +167,11 @@ class SVGPVAE(ContinualModule):
     @property
     def attached(self) -> bool:
         """Whether the data of the present task are at hand."""
-        return self._data is not None
+        return self._task is not None
 
     def check_task(self, *data: Tensor) -> None:
         """Refuse a task without observations, or with another number of variables."""
-        (times, y, mask), num_variables = data, self.hparams["num_variables"]
-        if y.shape[-1] != num_variables:
-            raise ValueError(
-                f"the data have {y.shape[-1]} variables, but num_variables is {num_variables}; leave it out, and it is "
-                "taken from the data"
-            )
-        if not any(bool(part.any()) for part in mask.split(AT_ONCE)):
-            raise ValueError(
-                f"nothing is observed at the training times of the task from {float(times[0]):g} to "
-                f"{float(times[-1]):g}; leave it out, or make tasks longer"
-            )
+        check_observations(self.hparams["num_variables"], *data)
 
     def begin_task(self, *data: Tensor) -> None:
         """Move the inducing variables on to the times of a new task.
@@ -207,25 +193,11 @@ class SVGPVAE(ContinualModule):
         Args:
             data: Times `[T]`, observations `[B, T, V]` and which of them there are, `[B, T, V]`.
         """
-        times, y, mask = data
-        times = times.to(self.device)
-        self._data, self._series = (times, y, mask), self.vae.posterior.own(len(y))
+        self._task = task = SeriesTask(self.vae, *data, fixed=not self._trained_in_gp())
         if self.ewc is not None:
-            observed = sum(int(take(mask, some).sum()) for some in self._series.split(AT_ONCE))
-            self._num_values = over_processes(torch.tensor(observed, device=self.device))
-        with torch.no_grad():
-            frame, transport = self.vae.posterior.task_frame(self.vae.kernel)
-            self._fixed = None if self._trained_in_gp() else self._condensed(View.of(frame, times), transport)
+            self._num_values = over_processes(torch.tensor(task.num_observed(), device=self.device))
         if self.replay is not None and self.learned > 0:
-            seed = self.seed + int(self.learned)
-            self.replay.prepare(self.vae, frame, transport, self._series, float(times[0]), seed)
-
-    def _condensed(self, view: View, transport: Transport) -> tuple[View, Site]:
-        """The times of the task and the past of all series, seen from the few variables that the task touches."""
-        posterior, (few, U) = self.vae.posterior, view.condensed()
-        if not posterior.started:
-            return few, transport(posterior.site).through(U)
-        return few, posterior.keep("task", self._series, lambda some: transport(posterior.site_of(some)).through(U))
+            self.replay.prepare(task, seed=self.seed + int(self.learned))
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         """One step on a batch of series: their numbers, times, observations and mask."""
@@ -233,7 +205,7 @@ class SVGPVAE(ContinualModule):
         try:
             loss = self._loss(*batch)
         except ValueError as error:
-            if self._finite():
+            if is_finite(self.vae.kernel, self._optimised()):
                 raise
             # A covariance or a distribution was given NaN.
             raise self._diverged("the loss became NaN", batch_idx) from error
@@ -242,20 +214,20 @@ class SVGPVAE(ContinualModule):
         return loss + 0.0 * sum(p.sum() for p in frozen)
 
     def _loss(self, series: Tensor, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
+        assert self._task is not None
         draws = Draws(self.seed, "train", int(self.steps_taken))
         self.steps_taken += 1
         # Gradients are averaged over processes, each with its own series: a mean over all needs the mean of the counts.
         counts = over_processes(torch.stack([mask.sum(), torch.full_like(mask.sum(), len(series))]))
         num_values, num_series = counts.clamp_min(1) / num_processes()
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
-            view, past = self._task(times, series)
+            view, past = self._task.of_series(times, series)
             noise = draws.normal(series, *view.prior.shape)
             value = self.vae.bound(view, past, y, mask, noise).sum() / num_values
         loss = -value
         self.log("train/bound", value, prog_bar=True, sync_dist=True)
         if self.ewc is not None:
-            penalty = self.ewc_strength * self.ewc(ewc.flat([self.vae.encoder, self.vae.decoder]))
-            penalty = penalty / self._num_values
+            penalty = self.ewc_strength * self.ewc(ewc.flat([self.vae.encoder, self.vae.decoder])) / self._num_values
             loss = loss + penalty
             self.log("train/ewc", penalty, sync_dist=True)
         if self.replay is not None and self.learned > 0:
@@ -264,26 +236,9 @@ class SVGPVAE(ContinualModule):
             self.log("train/replay", disagreement, sync_dist=True)
         return loss
 
-    def _finite(self) -> bool:
-        """Whether all that is trained is finite, and lengthscales, which are logarithms, neither zero nor infinite."""
-        scales = [self.vae.kernel.lengthscale, self.vae.kernel.lengthscale.reciprocal()]
-        return all(bool(torch.isfinite(value).all()) for value in (*self._optimised(), *scales))
-
     def _diverged(self, what: str, step: int) -> FloatingPointError:
-        assert self._data is not None
-        _, y, mask = self._data
-        known = (take(y, some)[take(mask, some)].abs() for some in self._series.split(AT_ONCE))
-        largest = max((float(part.max()) for part in known if len(part)), default=0.0)
-        return FloatingPointError(
-            f"{what} in task {int(self.begun)}, step {step}; lower lr (now {self.lr:g}), or look at the data, whose "
-            f"largest value is {largest:.3g}"
-        )
-
-    def _task(self, times: Tensor, series: Tensor) -> tuple[View, Site]:
-        if self._fixed is None:
-            return self.vae.task(times, series)
-        view, past = self._fixed
-        return view, self.vae.posterior.of_series(past, series)
+        assert self._task is not None
+        return divergence(what, int(self.begun), step, self.lr, self._task.largest())
 
     def frozen_parameters(self) -> list[nn.Parameter]:
         """The kernel after the first task, unless it is trained throughout."""
@@ -292,33 +247,25 @@ class SVGPVAE(ContinualModule):
 
     def end_task(self) -> None:
         """Consolidate posterior, encoder and decoder."""
-        assert self._data is not None
-        if not self._finite():  # no loss has told of the last step
+        task = self._task
+        assert task is not None
+        if not is_finite(self.vae.kernel, self._optimised()):  # no loss has told of the last step
             raise self._diverged("a parameter became NaN or infinite", int(self.steps_taken))
         if self.ewc is not None:
             parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()
-            self.ewc.consolidate(parameters, self.fisher(*self._data))
+            draws = Draws(self.seed, "fisher", int(self.learned))
+            self.ewc.consolidate(parameters, over_processes(ewc.fisher(task, draws)))
         if self.replay is not None:
             self.replay.keep(self.vae.decoder)
-        self.vae.consolidate(*self._data)
+        self.vae.consolidate(task.times, task.y, task.mask)
         self.learned += 1
-        self.resolution.measure(self.vae, float(self._data[0][-1]))
-        self._data = self._fixed = None
+        self.resolution.measure(self.vae, float(task.times[-1]))
+        self._task = None
 
     def on_validation_epoch_end(self) -> None:
         """Log the scores, and `memory/resolved`: the share of the latents' prior variance that can be remembered."""
         super().on_validation_epoch_end()
         self.log("memory/resolved", self.resolution.share.float())
-
-    def fisher(self, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
-        """The diagonal Fisher information of encoder and decoder, a sum over series of squared gradients."""
-        draws, parts = Draws(self.seed, "fisher", int(self.learned)), []
-        for some in self.vae.posterior.own(len(y)).split(self.vae.posterior.at_once):
-            with torch.no_grad():
-                view, past = self._task(times, some)
-            noise = draws.normal(some, *view.prior.shape)
-            parts.append(squared_gradients(self.vae, view, past, take(y, some), take(mask, some), noise).sum(0))
-        return over_processes(torch.stack(parts).sum(0))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Save what all processes know."""

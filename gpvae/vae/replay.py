@@ -1,7 +1,7 @@
-"""Posterior replay: the previous posterior supplies past latents, the previous decoder what to make of them.
+"""Posterior replay: the previous posterior supplies past latents, the previous decoder their targets.
 
-No data are kept. The old q(u) still knows the past latents, and the old decoder what they mean; the new decoder is
-asked to say the same of them as the inducing variables of the new task show them: blurred where they resolve less.
+No data are kept. The new decoder is trained to agree with the previous one on past latents, as the inducing variables
+of the new task represent them: blurred where these resolve less.
 """
 
 import copy
@@ -11,23 +11,21 @@ from torch import Tensor, nn
 from torch.distributions import Normal, kl_divergence
 
 from gpvae.posteriors import Posterior
-from gpvae.sites import Transport
-from gpvae.streaming import Frame
 from gpvae.utils.distributed import own_places
 from gpvae.utils.row_store import fill, take
 from gpvae.vae.keyed_noise import Draws
-from gpvae.vae.model import GPVAE
 from gpvae.vae.networks import Decoder
 from gpvae.vae.shared_times import View
+from gpvae.vae.task import SeriesTask
 
 
 class Replay(nn.Module):
-    """KL between what the previous and the present decoder say of past latents.
+    """KL between the outputs of the previous and the present decoder for past latents.
 
     Args:
         decoder: The decoder that learns.
-        num_times: Number of past times at hand in a task, drawn anew for each.
-        num_draws: How many of them a step looks at.
+        num_times: Number of past times available in a task, drawn anew for each task.
+        num_draws: Number of them that each step uses.
     """
 
     def __init__(self, decoder: Decoder, num_times: int = 256, num_draws: int = 64) -> None:
@@ -42,21 +40,18 @@ class Replay(nn.Module):
         self.before.load_state_dict(decoder.state_dict())
 
     @torch.no_grad()
-    def prepare(self, vae: GPVAE, frame: Frame, transport: Transport, series: Tensor, end: float, seed: int) -> None:
-        """Look up the latents of all series of this process at past times, once for the task.
+    def prepare(self, task: SeriesTask, seed: int) -> None:
+        """Compute the latents of all series of this process at past times, once for the task.
 
         Args:
-            vae: The model, its past consolidated.
-            frame: The frame of the new task.
-            transport: The transport of past sites to it.
-            series: The series.
-            end: Time at which the past ends.
+            task: The new task; the past ends where it begins.
             seed: Seed of the times.
         """
+        vae, end, series = task.vae, float(task.times[0]), task.series
         rng = torch.Generator().manual_seed(seed)
         times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64).to(series.device)
         self.clock = vae.clock(times)
-        frames = vae.posterior.present_frame(vae.kernel), (frame, transport)
+        frames = vae.posterior.present_frame(vae.kernel), (task.frame, task.transport)
         views = [(View.of(frame, times), transport) for frame, transport in frames]
 
         def latents(some: Tensor) -> tuple[Tensor, ...]:
