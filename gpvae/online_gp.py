@@ -55,6 +55,7 @@ class OnlineGP(nn.Module):
         inducing: InducingVariables | Sequence[InducingVariables] | str,
         kernel: Kernel,
         likelihood: Likelihood,
+        *,
         num_inducing: int | None = None,
         power: float = 0.0,
     ) -> None:
@@ -91,6 +92,7 @@ class OnlineGP(nn.Module):
         self,
         x: Arrays,
         y: Arrays,
+        *,
         max_exact: int = 2000,
         shortest: float | None = None,
     ) -> "OnlineGP":
@@ -109,13 +111,14 @@ class OnlineGP(nn.Module):
         with self._all_or_nothing():
             exact = is_gaussian(self.likelihood) and len(x) <= max_exact
             objective = None if exact else lambda: self._trial_bound(x, y)
-            hyperparameters.fit(self.kernel, self.likelihood, x, y, objective, shortest)
+            hyperparameters.fit(self.kernel, self.likelihood, x, y, make_objective=objective, shortest=shortest)
         return self
 
     def update(
         self,
         x: Arrays,
         y: Arrays,
+        *,
         steps: int | None = None,
         lr: float | None = None,
         train_hyperparameters: bool = False,
@@ -133,28 +136,28 @@ class OnlineGP(nn.Module):
             y: Targets `[*L, N]`.
             steps: Steps of Adam, where there is something to train; 1,000 if not given.
             lr: Learning rate of Adam, 0.01 if not given.
-            train_hyperparameters: Train kernel and likelihood too; what the past says of u stays, as its kernel had it.
+            train_hyperparameters: Train kernel and likelihood too; the site of the past stays as it is.
             batch_size: Minibatch size for likelihoods other than Gaussian; all points if not given.
             progress: Show a progress bar.
         """
         x, y = self.check(x, y)
-        how = Training(steps, lr, train_hyperparameters, batch_size, progress)
+        training = Training(steps, lr, train_hyperparameters, batch_size, progress)
         with self._all_or_nothing():
             leader = int(self.best)
             for posterior in (self.posterior, *(s for i, s in enumerate(self.posteriors) if i != leader)):
                 posterior.begin(self.kernel, x)
-                absorb(posterior, self.kernel, self.likelihood, x, y, how)
-                how = replace(how, train_hyperparameters=False)  # trained once, on the family that leads
+                absorb(posterior, self.kernel, self.likelihood, x, y, training)
+                training = replace(training, train_hyperparameters=False)  # only once, with the first posterior
             self.conclude(x, y)
         return self
 
     def conclude(self, x: Tensor, y: Tensor, at_optimum: bool = True) -> None:
-        """Choose who answers after all families have ended a task, and say where the model does not suit the stream.
+        """Choose the posterior that answers once all have ended a task, and warn if the model does not suit the data.
 
         Args:
             x: Inputs of the task, `[N, D]`.
             y: Targets, `[*L, N]`.
-            at_optimum: Whether q(u) is as good as it can be, so that what is wrong is the model.
+            at_optimum: Whether q(u) is at its optimum, so that a misfit is due to the model.
         """
         if len(self.posteriors) > 1:
             bounds = [float(posterior.site.log_evidence().sum()) for posterior in self.posteriors]

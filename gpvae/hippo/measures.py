@@ -46,7 +46,7 @@ class Measure(ABC):
         return self.size
 
     @property
-    def most_nodes(self) -> int:
+    def max_nodes(self) -> int:
         """Quadrature nodes that suffice for any kernel whose signal the basis can follow."""
         return max(256, 5 * self.size)
 
@@ -154,7 +154,7 @@ class TranslatedLaguerre(Measure):
         return 2.0 * math.sqrt(self.size * self.extent) + 2 * self.extent
 
     @property
-    def most_nodes(self) -> int:
+    def max_nodes(self) -> int:
         """The support is long, for little of the measure lies in most of it."""
         return max(1024, 5 * self.size)
 

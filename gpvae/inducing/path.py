@@ -58,6 +58,7 @@ class LegSPath(InducingVariables):
         self,
         num_inducing: int,
         num_frequencies: int = 1024,
+        *,
         sampling: Sampling = "qmc",
         ordering: Ordering = "given",
         dt: float = 1.0,

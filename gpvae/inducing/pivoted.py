@@ -8,11 +8,11 @@ from gpvae.inducing.points import Points
 from gpvae.kernels import covariance, variance
 
 #: Up to so many candidates their covariance is computed at once, else row by row.
-MOST_CANDIDATES = 4096
+MAX_CANDIDATES = 4096
 #: What is left of a variance counts as nothing below this share: it is as small as a jitter, and made of rounding.
-NOTHING = 1e-10
+NEGLIGIBLE = 1e-10
 #: What differs by less than this share is equal, so that points do not depend on the last bits of a processor.
-EQUAL = 1e-9
+TOLERANCE = 1e-9
 
 
 def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) -> Tensor:
@@ -33,7 +33,7 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
     """
     prior = variance(kernel, candidates)
     left = prior.clone()
-    small = candidates.shape[-2] <= MOST_CANDIDATES
+    small = candidates.shape[-2] <= MAX_CANDIDATES
     K = covariance(kernel, candidates, candidates) if small else None
     rows = prior.new_zeros(*prior.shape[:-1], num, prior.shape[-1])  # of the Cholesky factor [*L, num, N]
     floor = torch.finfo(prior.dtype).eps * prior.amax(-1, keepdim=True)
@@ -42,7 +42,7 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
     picked: list[Tensor] = []
     for i in range(num):
         share = _mean(left / prior) if shared else left / prior
-        score = torch.where(share > NOTHING, share, -1 - closest)
+        score = torch.where(share > NEGLIGIBLE, share, -1 - closest)
         if picked:
             score = score.scatter(-1, torch.cat(picked, -1), -torch.inf)
         apart = torch.where(_greatest(score), -closest, -torch.inf)
@@ -61,7 +61,7 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
 def _greatest(scores: Tensor) -> Tensor:
     """Which scores `[..., N]` are as great as the greatest."""
     best = scores.amax(-1, keepdim=True)
-    return scores >= best - EQUAL * best.abs()
+    return scores >= best - TOLERANCE * best.abs()
 
 
 def _mean(values: Tensor) -> Tensor:

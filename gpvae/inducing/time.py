@@ -17,7 +17,7 @@ from gpvae.kernels import UnsupportedKernelError
 from gpvae.utils.resizable import assign
 
 #: Rough kernels have spectra without end; beyond this many radians a lengthscale their tail is left out.
-MOST_RADIANS = 40.0
+MAX_RADIANS = 40.0
 
 
 class TimeMemory(Functionals):
@@ -112,11 +112,11 @@ class TimeMemory(Functionals):
         """
         try:
             shortest = bandwidth(kernel, tail=0.3173)  # one over the shortest lengthscale, for RBF
-            radians = min(bandwidth(kernel, tail=1e-17), MOST_RADIANS * shortest) * float(self.length)
+            radians = min(bandwidth(kernel, tail=1e-17), MAX_RADIANS * shortest) * float(self.length)
         except UnsupportedKernelError:
             radians = 4 * self.measure.degree
         enough = (self.measure.degree + radians / 2) / 2 + 24
-        return 32 * math.ceil(min(enough, self.measure.most_nodes) / 32)
+        return 32 * math.ceil(min(enough, self.measure.max_nodes) / 32)
 
 
 class WindowedMemory(TimeMemory):

@@ -63,8 +63,7 @@ class SVGPVAE(ContinualModule):
             the variational bound, 1 expectation propagation, which trusts the past less where they resolve it less.
         shared_precision: Keep one posterior covariance for all series of what tasks have taught, and the means of each:
             memory M times smaller, for very many series. Within a task each series has its own.
-        sites_folder: Folder, one for each run, to keep what is known of each series in files, not in memory: for more
-            series than memory holds.
+        sites_folder: Folder, one for each run, in which the sites of all series are kept instead of in memory.
         lr: Learning rate of Adam; noise and lengthscales, of which there are few, learn ten times as fast.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
@@ -76,6 +75,7 @@ class SVGPVAE(ContinualModule):
         self,
         method: str = "OHSVGP",
         num_inducing: int = 50,
+        *,
         num_variables: int | None = None,
         latent_dim: int = 20,
         hidden_dim: int = 64,
@@ -160,7 +160,7 @@ class SVGPVAE(ContinualModule):
         return [] if self.hyperparameters == "fixed" else list(self.vae.kernel.parameters())
 
     def _trained_in_gp(self) -> list[nn.Parameter]:
-        """What is trained in the present task beside the networks."""
+        """The parameters other than networks that the present task trains."""
         kernel = self.hyperparameters == "train_always" or self.learned == 0
         return [*self.vae.posterior.inducing.parameters(), *(self._kernel_parameters() if kernel else [])]
 
@@ -249,7 +249,7 @@ class SVGPVAE(ContinualModule):
         """Consolidate posterior, encoder and decoder."""
         task = self._task
         assert task is not None
-        if not is_finite(self.vae.kernel, self._optimised()):  # no loss has told of the last step
+        if not is_finite(self.vae.kernel, self._optimised()):  # the last step has no loss after it
             raise self._diverged("a parameter became NaN or infinite", int(self.steps_taken))
         if self.ewc is not None:
             parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()
@@ -268,11 +268,11 @@ class SVGPVAE(ContinualModule):
         self.log("memory/resolved", self.resolution.share.float())
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Save what all processes know."""
+        """Save the sites of all processes."""
         self.vae.posterior.gather(checkpoint["state_dict"], POSTERIOR)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse the checkpoint of a module that was built otherwise; take what belongs to this process."""
+        """Refuse the checkpoint of another configuration; keep the series of this process."""
         super().on_load_checkpoint(checkpoint)
         rename_former_children(self.vae, checkpoint["state_dict"], "vae.")
         self.vae.posterior.share(checkpoint["state_dict"], POSTERIOR)

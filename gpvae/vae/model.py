@@ -34,10 +34,10 @@ class GPVAE(nn.Module):
         decoder: The decoder.
         kernel: A kernel of batch shape `[L]`, over time.
         inducing: A family of inducing variables.
-        periods: Periods of the clock that encoder and decoder look at.
-        power: α of power expectation propagation, by which the past is handed on from task to task.
+        periods: Periods of the clock that is an input of encoder and decoder.
+        power: α of power expectation propagation, by which past sites are transported.
         shared_precision: One posterior covariance for all series, once a task has ended; see `SeriesPosterior`.
-        folder: Where to keep what is known of each series; in memory if not given.
+        folder: Folder for the sites of the series; they are kept in memory if not given.
     """
 
     former_children: ClassVar = {"stream": "posterior"}
@@ -48,6 +48,7 @@ class GPVAE(nn.Module):
         decoder: Decoder,
         kernel: Kernel,
         inducing: InducingVariables,
+        *,
         periods: Sequence[float] = (),
         power: float = 0.0,
         shared_precision: bool = False,
@@ -57,7 +58,9 @@ class GPVAE(nn.Module):
         self.encoder, self.decoder, self.clock = encoder, decoder, Clock(periods)
         self.kernel = kernel.double()
         (latent_dim,) = kernel.batch_shape
-        self.posterior = SeriesPosterior(inducing, latent_dim, power, shared_precision, folder)
+        self.posterior = SeriesPosterior(
+            inducing, latent_dim, power=power, shared_precision=shared_precision, folder=folder
+        )
         self.register_load_state_dict_pre_hook(rename_former_children)  # type: ignore[no-untyped-call]
 
     def task(self, times: Tensor, series: Tensor | None = None) -> tuple[View, Site]:
@@ -79,7 +82,7 @@ class GPVAE(nn.Module):
         return self.decoder(f, self.clock(times))
 
     def infer(self, view: View, past: Site, mean: Tensor, precision: Tensor) -> Posterior:
-        """q(v) of each series and latent dimension, `[B, L]`, given the past and what the encoder says."""
+        """q(v) of each series and latent dimension, `[B, L]`, given the past and pseudo-observations of the task."""
         return Posterior.from_site(past + pseudo_site(view, mean, precision))
 
     def bound(self, view: View, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
@@ -99,11 +102,11 @@ class GPVAE(nn.Module):
 
     @torch.no_grad()
     def consolidate(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
-        """End a task: what its data say, through the encoder as it is now, joins the past.
+        """End a task: the sites of its data, by the present encoder, are added to the past.
 
         Args:
             times: `[T]`.
-            y: Observations of all series, `[S, T, V]`; those of this process are looked at, some at a time.
+            y: Observations of all series, `[S, T, V]`; those of this process are used, some at a time.
             mask: Which of them there are.
         """
         self.posterior.adapt_to_kernel(self.kernel)
@@ -166,7 +169,7 @@ def sample(q: Posterior, view: View, noise: Tensor) -> Tensor:
 
 
 def bound(q: Posterior, past: Site, decoded: tuple[Tensor, Tensor], y: Tensor, mask: Tensor) -> Tensor:
-    """The bound of each series, `[B]`, from what the decoder makes of a draw of f."""
+    """The bound of each series, `[B]`, from the outputs of the decoder for a draw of f."""
     log_prob = Normal(*decoded).log_prob(torch.where(mask, y, 0.0))
     expected = torch.where(mask, log_prob, 0.0).double().sum((-2, -1))
     return expected + online_elbo(q, past, torch.zeros_like(q.mean[..., 0])).sum(-1)

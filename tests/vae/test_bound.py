@@ -159,5 +159,5 @@ def test_sums_over_pairs_are_the_sums_themselves(monkeypatch: pytest.MonkeyPatch
     vae.posterior.begin(vae.kernel, times[:, None])
     noise = torch.randn(3, 2, 14, dtype=torch.float64)
     by_pairs = vae.bound(*vae.task(times), y, mask, noise)
-    monkeypatch.setattr(shared_times, "MOST_PAIRS", 0)
+    monkeypatch.setattr(shared_times, "MAX_PAIRS", 0)
     torch.testing.assert_close(vae.bound(*vae.task(times), y, mask, noise), by_pairs, rtol=1e-12, atol=1e-12)
