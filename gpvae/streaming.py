@@ -83,11 +83,11 @@ class StreamingPosterior(Resizable):
 
     @property
     def site(self) -> Site:
-        """What the past says about L⁻¹ u of `past`, with L as it was at the time."""
+        """The site of all past data on L⁻¹ u of `past`, with L as it was at the time."""
         return Site(self.c, self.h, self.G)
 
     def begin(self, kernel: Kernel, x: Tensor) -> None:
-        """Move the inducing variables on to the inputs of a new task, `[N, D]`."""
+        """Advance the inducing variables to the inputs of a new task, `[N, D]`."""
         self.inducing.advance(kernel, x)
 
     def adapt_to_kernel(self, kernel: Kernel) -> None:
@@ -131,7 +131,7 @@ class StreamingPosterior(Resizable):
 
     @torch.no_grad()
     def replace(self, kernel: Kernel, inducing: InducingVariables) -> None:
-        """Go on with another family, or another number of variables; the past is carried over to it.
+        """Continue with another family, or another number of variables; the past is transported to it.
 
         Args:
             kernel: The kernel.

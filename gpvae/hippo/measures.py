@@ -51,7 +51,7 @@ class Measure(ABC):
         return max(256, 5 * self.size)
 
     def size_needed(self, radians: float) -> float:
-        """Basis functions that follow a wave of so many radians across the support: π a wavelength."""
+        """Number of basis functions that resolve a wave of `radians` across the support: π per wavelength."""
         return radians / 2
 
     def density(self, s: Tensor) -> Tensor:
@@ -99,14 +99,14 @@ class Sinusoids(Measure):
         return self.size * math.pi / 2
 
     def size_needed(self, radians: float) -> float:
-        """Two a wavelength."""
+        """Two per wavelength."""
         return radians / math.pi
 
 
 class ScaledCosine(Sinusoids):
     """Scaled cosines (CosS): uniform over the whole past [0, t], g_0 = 1, g_m = sqrt(2) cos(π m x / t).
 
-    Two functions a wavelength where Legendre polynomials take π. Its derivative in t leaves the span of the
+    Two functions per wavelength where Legendre polynomials need π. Its derivative in t leaves the span of the
     basis, so there is no finite ODE: the memory exists in closed form only.
     """
 
@@ -155,7 +155,7 @@ class TranslatedLaguerre(Measure):
 
     @property
     def max_nodes(self) -> int:
-        """The support is long, for little of the measure lies in most of it."""
+        """More than for other measures: the support is long, and most of it has little weight."""
         return max(1024, 5 * self.size)
 
     def size_needed(self, radians: float) -> float:
@@ -186,7 +186,7 @@ class TranslatedFourier(Sinusoids):
     sliding = True
 
     def basis(self, s: Tensor) -> Tensor:
-        """1, then cosine and sine of 2πk(1 - s) by turns, each times sqrt(2)."""
+        """1, then alternating cosine and sine of 2πk(1 - s), each times sqrt(2)."""
         m = torch.arange(self.size, device=s.device)
         phase = 2 * math.pi * ((m + 1) // 2).to(s) * (1 - s[..., None])
         waves = math.sqrt(2) * torch.where(m % 2 == 1, phase.cos(), phase.sin())

@@ -171,7 +171,7 @@ class LegSPath(InducingVariables):
         return self._carry(memory, self.elapsed, signal)
 
     def _projection(self, kernel: Kernel) -> Tensor:
-        """Z `[*L, M, 2R]`, in the first task, when all inputs are at hand, as a function of the lengthscales."""
+        """Z `[*L, M, 2R]`, in the first task, when all inputs are available, as a function of the lengthscales."""
         self.require_started()
         omega = frequencies(kernel, self.base)
         first_task = bool(self.elapsed == 0)

@@ -7,20 +7,19 @@ from torch import Tensor
 from gpvae.inducing.points import Points
 from gpvae.kernels import covariance, variance
 
-#: Up to so many candidates their covariance is computed at once, else row by row.
+#: Maximum number of candidates whose covariance is computed at once; for more it is computed row by row.
 MAX_CANDIDATES = 4096
-#: What is left of a variance counts as nothing below this share: it is as small as a jitter, and made of rounding.
+#: A remaining variance below this share of the prior variance is rounding error, and counts as zero.
 NEGLIGIBLE = 1e-10
-#: What differs by less than this share is equal, so that points do not depend on the last bits of a processor.
+#: Relative difference below which scores are equal, so that points do not depend on rounding.
 TOLERANCE = 1e-9
 
 
 def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) -> Tensor:
     """Pick points one by one, each where the variance given those before it is largest.
 
-    This is the pivot order of the partial Cholesky factorisation of k(candidates, candidates). Of points with the same
-    variance, and where those before leave nothing to explain, it is the one least correlated with any of them: as far
-    apart as can be.
+    This is the pivot order of the partial Cholesky factorisation of k(candidates, candidates). Among points with equal
+    variance, and where no variance remains, the point least correlated with those before is picked.
 
     Args:
         kernel: Kernel of batch shape `*L`.
@@ -59,7 +58,7 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
 
 
 def _greatest(scores: Tensor) -> Tensor:
-    """Which scores `[..., N]` are as great as the greatest."""
+    """Which scores `[..., N]` equal the largest."""
     best = scores.amax(-1, keepdim=True)
     return scores >= best - TOLERANCE * best.abs()
 

@@ -16,7 +16,7 @@ from gpvae.inducing.spectral import bandwidth
 from gpvae.kernels import UnsupportedKernelError
 from gpvae.utils.resizable import assign
 
-#: Rough kernels have spectra without end; beyond this many radians a lengthscale their tail is left out.
+#: Frequency in radians per lengthscale beyond which the heavy spectral tails of rough kernels are ignored.
 MAX_RADIANS = 40.0
 
 
@@ -76,7 +76,7 @@ class TimeMemory(Functionals):
         self.adapt_to_kernel(kernel)
 
     def _extend(self, origin: Tensor, last: Tensor) -> None:
-        """Let the stream reach from its origin to the last input."""
+        """Extend the stream from its origin to the last input."""
         assign(self.origin, origin)
         assign(self.end, torch.fmax(self.end, last))
 
@@ -107,8 +107,8 @@ class TimeMemory(Functionals):
     def _num_nodes(self, kernel: Kernel) -> int:
         """Enough nodes that twice as many would not move kuu: half the degree of basis times kernel, and some.
 
-        No more than serve as many variables as there are: where those cannot resolve the signal, nor need the nodes,
-        and any number of nodes gives a valid bound.
+        Never more than the number of variables can use: where these do not resolve the signal, the nodes need not
+        either, and any number of nodes gives a valid bound.
         """
         try:
             shortest = bandwidth(kernel, tail=0.3173)  # one over the shortest lengthscale, for RBF
@@ -120,7 +120,7 @@ class TimeMemory(Functionals):
 
 
 class WindowedMemory(TimeMemory):
-    """Projections of f onto an orthonormal basis under a measure that moves on with time, and forgets.
+    """Projections of f onto an orthonormal basis under a measure that slides with time, and forgets.
 
     Args:
         num_inducing: Number of basis functions M.

@@ -45,7 +45,7 @@ class ContinualModule(LightningModule):
         weights_only: bool | None = True,
         **kwargs: Any,
     ) -> Self:
-        """Load a module from a checkpoint, of which tensors and plain values are read only, wherever it is from."""
+        """Load a module from a checkpoint, of which only tensors and plain values are read."""
         return super().load_from_checkpoint(checkpoint_path, weights_only=weights_only, **kwargs)
 
     def setup(self, stage: str) -> None:
@@ -86,12 +86,12 @@ class ContinualModule(LightningModule):
 
     @abstractmethod
     def end_task(self) -> None:
-        """Consolidate what the task has taught, and let go of its data."""
+        """Consolidate the task, and release its data."""
 
     @property
     @abstractmethod
     def attached(self) -> bool:
-        """Whether the data of the present task are at hand."""
+        """Whether the data of the present task are attached."""
 
     @abstractmethod
     def frozen_parameters(self) -> list[nn.Parameter]:
@@ -106,7 +106,7 @@ class ContinualModule(LightningModule):
         return None
 
     def on_fit_start(self) -> None:
-        """Be in training mode altogether; gpytorch shares one module among all models, which others may have left."""
+        """Set training mode everywhere; gpytorch shares one module among all models, and others may have set its mode."""
         self.train()
 
     def on_validation_epoch_start(self) -> None:
@@ -150,12 +150,12 @@ class ContinualModule(LightningModule):
         self.on_validation_epoch_end()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse the checkpoint of a module that was built otherwise."""
+        """Refuse the checkpoint of another configuration."""
         check_same_configuration(checkpoint.get("hyper_parameters", {}), self.hparams)
 
 
 def check_double_precision(device: torch.device) -> None:
-    """Raise if a device has no numbers of double precision, as some have not.
+    """Raise if a device does not support double precision.
 
     Args:
         device: The device.
@@ -170,7 +170,7 @@ def check_double_precision(device: torch.device) -> None:
 
 
 def check_precision(precision: str) -> None:
-    """Raise if a trainer would leave out steps whose gradients overflow, or make covariances of half precision.
+    """Raise if a trainer would skip steps whose gradients overflow, or compute covariances in half precision.
 
     Args:
         precision: As Lightning calls it.
@@ -183,7 +183,7 @@ def check_precision(precision: str) -> None:
 
 
 def check_same_configuration(saved: Mapping[str, Any], present: Mapping[str, Any]) -> None:
-    """Raise unless a checkpoint was saved by something built with the same arguments, and say what differs.
+    """Raise, with the differences, unless a checkpoint was saved with the same arguments.
 
     Args:
         saved: Arguments in the checkpoint.

@@ -1,4 +1,4 @@
-"""What is said when training diverges."""
+"""Divergence of training: the check, and the error."""
 
 from collections.abc import Iterable
 
@@ -14,15 +14,7 @@ def is_finite(kernel: Kernel, parameters: Iterable[Tensor]) -> bool:
 
 
 def divergence(what: str, task: int, step: int, lr: float, largest: float) -> FloatingPointError:
-    """The error to raise when training has diverged.
-
-    Args:
-        what: What happened.
-        task: The task, from 1.
-        step: The step.
-        lr: The learning rate.
-        largest: The largest absolute value of the data.
-    """
+    """The error to raise, for data whose largest absolute value is `largest`."""
     return FloatingPointError(
         f"{what} in task {task}, step {step}; lower lr (now {lr:g}), or look at the data, whose largest value is "
         f"{largest:.3g}"

@@ -15,9 +15,9 @@ from gpvae.utils.distributed import over_processes
 
 
 class Learner(nn.Module, ABC):
-    """Learns one task after the other with a model that is handed to it.
+    """Learns one task after the other with a given model.
 
-    The data of a task come with `attach` and go with `end`; they are never part of the state.
+    The data of a task are held from `attach` to `end`; they are never part of the state.
     """
 
     attached = False
@@ -42,7 +42,7 @@ class Learner(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> Tensor | None:
-        """What a step is to lower, from a batch of points and their places in the task; nothing if nothing is."""
+        """The loss of a batch of points and their indices in the task; None if there is nothing to train."""
 
     def end(self, gp: OnlineGP) -> None:
         """Consolidate the task."""
@@ -94,7 +94,7 @@ class SiteAccumulator(nn.Module):
         self.seen += over_processes(torch.full_like(self.seen, num_points))
 
     def total(self, num_data: int) -> Site:
-        """The site of all points of the task, each counted once however often they have come.
+        """The site of all points of the task, each counted once however many passes were made.
 
         Args:
             num_data: Number of points of the task.
@@ -109,7 +109,7 @@ class SiteAccumulator(nn.Module):
 
 
 class OnePass(Learner):
-    """Gaussian likelihood, nothing to train: sites of points add up in whatever batches they come.
+    """Gaussian likelihood, nothing to train: sites of points add up over any batches.
 
     Args:
         num_inducing: Number of inducing variables.

@@ -155,7 +155,7 @@ class StreamingGP(ContinualModule):
 
     @property
     def attached(self) -> bool:
-        """Whether the data of the present task are at hand."""
+        """Whether the data of the present task are attached."""
         return self.learner.attached
 
     def check_task(self, *data: Tensor) -> None:

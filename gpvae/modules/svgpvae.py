@@ -166,7 +166,7 @@ class SVGPVAE(ContinualModule):
 
     @property
     def attached(self) -> bool:
-        """Whether the data of the present task are at hand."""
+        """Whether the data of the present task are attached."""
         return self._task is not None
 
     def check_task(self, *data: Tensor) -> None:

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import torch
 from gpytorch.kernels import Kernel
@@ -54,8 +54,10 @@ class SeriesPosterior(StreamingPosterior):
         self._opened = True
         if self.folder is not None:
             self.register_buffer("fingerprint", torch.zeros((), dtype=torch.int64))
-            for name in self.rows:
-                self.register_buffer(name, getattr(self, name), persistent=False)
+            for name in self.rows:  # plain attributes: what is in files is neither moved to a device nor saved
+                rows = getattr(self, name)
+                delattr(self, name)
+                setattr(self, name, rows)
 
     @property
     def configuration(self) -> str:
@@ -65,6 +67,8 @@ class SeriesPosterior(StreamingPosterior):
     @property
     def site(self) -> Site:
         """The past site of all series of this process."""
+        if not self.started:
+            return Site.zero(self.L)
         if not self._opened:
             self._open()
         return super().site
@@ -170,7 +174,7 @@ class SeriesPosterior(StreamingPosterior):
 
     def _keep(self, site: Site) -> None:
         """Keep a site without a copy, contiguous like one that is loaded."""
-        self.c.data, self.h.data, self.G.data = (part.contiguous() for part in (site.c, site.h, site.G))
+        self.c, self.h, self.G = (part.contiguous() for part in (site.c, site.h, site.G))
         self._opened = True
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
@@ -191,7 +195,7 @@ class SeriesPosterior(StreamingPosterior):
                 rows = place.empty(name, len(series), parts[0])
                 for row, number in enumerate(series.tolist()):
                     rows[row] = parts[number % len(parts)][number // len(parts)]
-            getattr(self, name).data = rows
+            setattr(self, name, rows)
         self._opened = True
 
     def _files_of_all(self) -> dict[str, list[Tensor]]:
@@ -220,14 +224,6 @@ class SeriesPosterior(StreamingPosterior):
                 f"the sites in {self.folder} are not those that the checkpoint was saved with: another run has kept "
                 "its own there; give each run a sites_folder of its own, and start this one again"
             )
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Move to a device or type, all but what is in files."""
-        kept = {} if self.folder is None else {name: self._buffers.pop(name) for name in self.rows}
-        try:
-            return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        finally:
-            self._buffers.update(kept)
 
 
 def _fingerprint(rows: Tensor) -> Tensor:

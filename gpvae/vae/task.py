@@ -1,4 +1,4 @@
-"""The task that a GP-VAE learns: its data, and what is computed once because it stays fixed during the task."""
+"""The task that a GP-VAE learns: its data, and quantities that stay fixed during the task."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from gpvae.utils.row_store import take
 from gpvae.vae.model import GPVAE
 from gpvae.vae.shared_times import View
 
-#: Series whose observations are looked at together.
+#: Number of series whose observations are read together.
 AT_ONCE = 1024
 
 
@@ -61,14 +61,7 @@ class SeriesTask:
 
 
 def check_observations(num_variables: int, times: Tensor, y: Tensor, mask: Tensor) -> None:
-    """Raise if a task has no observations, or another number of variables than the model.
-
-    Args:
-        num_variables: Number of variables of the model.
-        times: `[T]`.
-        y: Observations `[S, T, V]`.
-        mask: Which of them there are, `[S, T, V]`.
-    """
+    """Raise if a task has no observations, or another number of variables than the model."""
     if y.shape[-1] != num_variables:
         raise ValueError(
             f"the data have {y.shape[-1]} variables, but num_variables is {num_variables}; leave it out, and it is "
