@@ -106,7 +106,7 @@ class ContinualModule(LightningModule):
         return None
 
     def on_fit_start(self) -> None:
-        """Set training mode everywhere; gpytorch shares one module among all models, and others may have set its mode."""
+        """Set training mode everywhere; gpytorch shares one module among all models, whose mode others may change."""
         self.train()
 
     def on_validation_epoch_start(self) -> None:
