@@ -13,7 +13,7 @@ from torch import Tensor
 from benchmarks.report import console, parser, save, table
 from benchmarks.timing import ratio, side_by_side
 from datamodules.uci import powerplant
-from gpvae.hippo import LegS, absorb_path, evolve
+from gpvae.hippo import ScaledLegendre, absorb_path, evolve
 
 #: Every so many features are compared with the reference.
 EVERY = 20
@@ -30,7 +30,7 @@ def main() -> None:
     if args.quick:
         args.size, args.steps, args.frequencies = 64, 500, 100
 
-    measure, signal = LegS(args.size), path_features(args.steps, args.frequencies)
+    measure, signal = ScaledLegendre(args.size), path_features(args.steps, args.frequencies)
     memory, start, dt = signal.new_zeros(args.size, signal.shape[1]), signal.new_zeros(()), signal.new_ones(())
     results: dict[str, Tensor] = {}
 

@@ -122,7 +122,7 @@ def measure(series: int, way: str, args: argparse.Namespace) -> dict[str, float]
                 end = seconds(module.end_task)
     assert fixed is not None
     assert isinstance(replay, Replay)
-    site = module.vae.stream.site
+    site = module.vae.posterior.site
     kept = [site.c, site.h, site.G, fixed[1].c, fixed[1].h, fixed[1].G, *replay.latents]
     rows = sum(tensor.numel() * tensor.element_size() for tensor in kept)
     touched = fixed[0].a.shape[-2]

@@ -99,7 +99,7 @@ def measure(method: str, num_tasks: int) -> dict[str, Any]:
             tensors, numbers = live_tensors()
             objects = len(gc.get_objects())
             sizes = {"bytes": anonymous_bytes(), "tensors": tensors, "numbers": numbers, "objects": objects}
-            sizes["nodes"] = len(getattr(module.vae.stream.inducing, "positions", ()))
+            sizes["nodes"] = len(getattr(module.vae.posterior.inducing, "positions", ()))
             seconds, units = learning.seconds[-every:], working.seconds[-every:]
             ratios = [one / unit for one, unit in zip(seconds, units, strict=True)]
             times = {"seconds": statistics.median(seconds), "units": statistics.median(ratios)}

@@ -74,6 +74,11 @@ class TaskStream(LightningDataModule, ABC):
         """
 
     @property
+    def num_variables(self) -> int:
+        """The number of observed variables."""
+        return 1
+
+    @property
     def num_batches(self) -> int:
         """The approximate number of batches in an epoch, for the logging interval."""
         return 1

@@ -15,12 +15,12 @@ CHUNK = 8192
 
 
 def collapsed_site(
-    stream: StreamingPosterior, kernel: Kernel, noise: Tensor, x: Tensor, y: Tensor
+    posterior: StreamingPosterior, kernel: Kernel, noise: Tensor, x: Tensor, y: Tensor
 ) -> tuple[Frame, Site]:
     """Past and present Gaussian data as one site, whose log evidence is the online bound with q(u) at its optimum.
 
     Args:
-        stream: A stream within a task.
+        posterior: The posterior, within a task.
         kernel: The kernel.
         noise: Noise variance, broadcast to `[*L, N]`.
         x: Inputs `[N, D]`.
@@ -29,8 +29,8 @@ def collapsed_site(
     Returns:
         The frame of the task, and the site in it.
     """
-    frame, past = stream.task(kernel)
-    return frame, past + data_site(frame, noise, x, y, stream.power)
+    frame, past = posterior.task(kernel)
+    return frame, past + data_site(frame, noise, x, y, posterior.power)
 
 
 def data_site(frame: Frame, noise: Tensor, x: Tensor, y: Tensor, power: float = 0.0) -> Site:
@@ -84,7 +84,7 @@ class FreeFormBound:
     """The online bound of a task that has begun, as a function of q(v) and of a minibatch.
 
     Args:
-        stream: A stream within a task.
+        posterior: The posterior, within a task.
         kernel: The kernel.
         likelihood: The likelihood.
         x: All inputs of the task, `[N, D]`.
@@ -93,17 +93,24 @@ class FreeFormBound:
     """
 
     def __init__(
-        self, stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, fixed: bool
+        self, posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, fixed: bool
     ) -> None:
-        self.stream, self.kernel, self.likelihood, self.x, self.y, self.fixed = stream, kernel, likelihood, x, y, fixed
+        self.posterior, self.kernel, self.likelihood, self.x, self.y, self.fixed = (
+            posterior,
+            kernel,
+            likelihood,
+            x,
+            y,
+            fixed,
+        )
         with torch.no_grad():
-            frame, self.past = stream.task(kernel)  # the past as it is seen when the task begins
+            frame, self.past = posterior.task(kernel)  # the past as it is seen when the task begins
             self._features = frame.features(x) if fixed else None
 
     def __call__(self, q: Posterior, points: Tensor | slice = slice(None)) -> Tensor:
         """The bound of the whole task, estimated from some of its points, `[*L]`."""
         if self._features is None:
-            frame, past = self.stream.task(self.kernel)
+            frame, past = self.posterior.task(self.kernel)
             a, prior = frame.features(self.x[points])
         else:
             past, (a, prior) = self.past, (part[..., points] for part in self._features)

@@ -1,4 +1,4 @@
-"""Whether a model suits its stream: enough variables for its length, and a kernel and a noise for its data."""
+"""Checks that a model suits its stream: enough variables for its length, and a kernel and noise that fit its data."""
 
 import warnings
 
@@ -13,16 +13,16 @@ from gpvae.likelihoods import predictive
 from gpvae.sites import residual_variance
 from gpvae.streaming import StreamingPosterior
 
-#: A family is said not to resolve the signal if it cannot follow the frequencies of this share of its variance.
+#: Share of the signal's variance whose frequencies a family must be able to follow.
 RESOLVED = 0.9
-#: So many variables are not worth advising.
-FAR_TOO_MANY = 5000
-#: Mean square of standardised residuals beyond which kernel and noise do not suit data that have been learnt.
-MISFIT = 2.0
-#: So rarely may so much be due to chance, where there are few data.
-CHANCE = 1e-6
-#: Points of a task that are looked at for that: fewer tell nothing, more nothing else.
-FEWEST, MOST = 10, 256
+#: Numbers of variables from here on are not advised.
+MAX_ADVISED = 5000
+#: Mean square of standardised residuals above which kernel and noise do not suit data that have been learnt.
+MAX_MEAN_SQUARE = 2.0
+#: Probability with which chance alone may give a larger mean square, where there are few data.
+SIGNIFICANCE = 1e-6
+#: The check needs at least, and uses at most, this many points of a task.
+MIN_POINTS, MAX_POINTS = 10, 256
 
 
 class ResolutionWarning(UserWarning):
@@ -34,12 +34,12 @@ class MisfitWarning(UserWarning):
 
 
 def warn_unresolved(inducing: InducingVariables, kernel: Kernel, stacklevel: int) -> bool:
-    """Warn if the variables are too few for the stream so far, and say how many would do; whether they are.
+    """Warn if the variables are too few for the stream so far, with a number that suffices; return whether they are.
 
     Args:
         inducing: The family.
         kernel: The kernel.
-        stacklevel: How far above this function the user's code is.
+        stacklevel: Stack level of the user's code, as for `warnings.warn`.
     """
     least = inducing.num_needed(kernel, RESOLVED) if inducing.started else None
     if least is None or least <= inducing.num_inducing:
@@ -47,7 +47,7 @@ def warn_unresolved(inducing: InducingVariables, kernel: Kernel, stacklevel: int
     warnings.warn(
         f"{inducing.num_inducing} {type(inducing).__name__} variables are too few for a stream that is this long "
         f"against the kernel's lengthscale; about {inducing.num_needed(kernel)} would resolve it"
-        + ("" if least < FAR_TOO_MANY else ": points, or a memory with a window, may serve better"),
+        + ("" if least < MAX_ADVISED else ": points, or a memory with a window, may serve better"),
         ResolutionWarning,
         stacklevel=stacklevel,
     )
@@ -56,31 +56,31 @@ def warn_unresolved(inducing: InducingVariables, kernel: Kernel, stacklevel: int
 
 @torch.no_grad()
 def warn_misfit(
-    stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, stacklevel: int
+    posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, stacklevel: int
 ) -> None:
     """Warn if 1/N Σ (y - mean)² / var of data just learnt is far above 1, which a model that suits them stays below.
 
-    A kernel that is too smooth leaves more, and a noise that is too small. Where variables are too few to follow the
-    kernel it cannot be told.
+    A kernel that is too smooth, or a noise that is too small, leaves more. Nothing is checked where the variables are
+    too few to follow the kernel.
 
     Args:
-        stream: The posterior, with q(u) at its optimum.
+        posterior: The posterior, with q(u) at its optimum.
         kernel: The kernel.
         likelihood: A Gaussian likelihood.
         x: Inputs of the task, `[N, D]`.
         y: Targets, `[*L, N]`.
-        stacklevel: How far above this function the user's code is.
+        stacklevel: Stack level of the user's code, as for `warnings.warn`.
     """
-    if len(x) < FEWEST:
+    if len(x) < MIN_POINTS:
         return
-    some = torch.linspace(0, len(x) - 1, min(len(x), MOST), device=x.device).round().long()
-    frame, q = stream.posterior(kernel)
-    a, prior = frame.features(x[some])
+    index = torch.linspace(0, len(x) - 1, min(len(x), MAX_POINTS), device=x.device).round().long()
+    frame, q = posterior.q(kernel)
+    a, prior = frame.features(x[index])
     if (residual_variance(a, prior) / prior).mean() > 1 - RESOLVED:
         return
     predicted = predictive(likelihood, *q.marginals(a, prior))
-    excess = float(((y[..., some] - predicted.mean) ** 2 / predicted.variance).mean())
-    if excess <= max(MISFIT, chdtri(len(some), CHANCE) / len(some)):  # chi² exceeds it so rarely
+    excess = float(((y[..., index] - predicted.mean) ** 2 / predicted.variance).mean())
+    if excess <= max(MAX_MEAN_SQUARE, chdtri(len(index), SIGNIFICANCE) / len(index)):
         return
     warnings.warn(
         f"the data of this task lie, in mean square, {excess:.0f} times as far from the predictions for them as these "

@@ -1,4 +1,4 @@
-"""Absorbing a task into a stream: in closed form, or by gradient ascent on the online bound."""
+"""Absorbing a task into a streaming posterior: in closed form, or by gradient ascent on the online bound."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -54,86 +54,86 @@ class Training:
 
     @property
     def asks_for_adam(self) -> bool:
-        """Whether steps, learning rate or minibatches are spelt out."""
+        """Whether steps, learning rate or minibatches are given."""
         return not (self.steps is None and self.lr is None and self.batch_size is None)
 
 
 def absorb(
-    stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, how: Training
+    posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, training: Training
 ) -> None:
     """Absorb the data of a task that has begun, and end it.
 
     Args:
-        stream: The stream, its inducing variables moved on to x.
+        posterior: The posterior, its inducing variables advanced to x.
         kernel: The kernel.
         likelihood: The likelihood.
         x: Inputs `[N, D]`.
         y: Targets `[*L, N]`.
-        how: How to train.
+        training: How to train.
     """
-    trained = [p for p in stream.inducing.parameters() if p.requires_grad]
-    if how.train_hyperparameters:
+    trained = [p for p in posterior.inducing.parameters() if p.requires_grad]
+    if training.train_hyperparameters:
         trained += [p for m in (kernel, likelihood) for p in m.parameters() if p.requires_grad]
-    by_adam = how.takes_minibatches(len(x)) or (how.asks_for_adam and not trained)
-    with only_training(trained, kernel, likelihood, stream):
+    by_adam = training.takes_minibatches(len(x)) or (training.asks_for_adam and not trained)
+    with only_training(trained, kernel, likelihood, posterior):
         if by_adam and not is_gaussian(likelihood):
-            _train_free_form(stream, kernel, likelihood, x, y, how, trained)
+            _train_free_form(posterior, kernel, likelihood, x, y, training, trained)
         else:
             if trained:
-                bound = best_bound(stream, kernel, likelihood, x, y)
-                maximise(lambda: bound() / y.numel(), trained, how)
-            solve(stream, kernel, likelihood, x, y)
-    for p in chain(stream.parameters(), kernel.parameters(), likelihood.parameters()):
+                bound = best_bound(posterior, kernel, likelihood, x, y)
+                maximise(lambda: bound() / y.numel(), trained, training)
+            solve(posterior, kernel, likelihood, x, y)
+    for p in chain(posterior.parameters(), kernel.parameters(), likelihood.parameters()):
         p.grad = None
-    check_finite(stream)
+    check_finite(posterior)
 
 
-def check_finite(stream: StreamingPosterior) -> None:
-    """Raise unless what a stream has learnt is finite."""
-    if not all(bool(torch.isfinite(buffer).all()) for buffer in (stream.c, stream.h, stream.G)):
+def check_finite(posterior: StreamingPosterior) -> None:
+    """Raise unless the site of a posterior is finite."""
+    if not all(bool(torch.isfinite(buffer).all()) for buffer in (posterior.c, posterior.h, posterior.G)):
         raise FloatingPointError("the update gave values that are not finite; scale inputs and targets")
 
 
 @torch.no_grad()
-def solve(stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor) -> None:
+def solve(posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor) -> None:
     """End the task with the best q(u): in closed form, or by natural gradients."""
-    stream.settle(kernel)
+    posterior.adapt_to_kernel(kernel)
     if is_gaussian(likelihood):
-        stream.end(*collapsed_site(stream, kernel, likelihood.noise, x, y))
+        posterior.end(*collapsed_site(posterior, kernel, likelihood.noise, x, y))
     else:
-        frame, past = stream.task(kernel)
+        frame, past = posterior.task(kernel)
         q, bound = natural_posterior(past, likelihood, *frame.features(x), y)
-        stream.end(frame, q.to_site(bound))
+        posterior.end(frame, q.to_site(bound))
 
 
 def _train_free_form(
-    stream: StreamingPosterior,
+    posterior: StreamingPosterior,
     kernel: Kernel,
     likelihood: Likelihood,
     x: Tensor,
     y: Tensor,
-    how: Training,
+    training: Training,
     trained: list[nn.Parameter],
 ) -> None:
     """Train q(v) by Adam, starting from what the past says, together with whatever else is trained."""
-    elbo = FreeFormBound(stream, kernel, likelihood, x, y, fixed=not trained)
+    elbo = FreeFormBound(posterior, kernel, likelihood, x, y, fixed=not trained)
     q = FreeForm(Posterior.from_site(elbo.past))
-    batches = _batches(len(x), how.batch_size, x.device)
-    noisy = how.takes_minibatches(len(x))
-    maximise(lambda: elbo(q(), next(batches)).sum() / y.numel(), [*q.parameters(), *trained], how, noisy)
+    batches = _batches(len(x), training.batch_size, x.device)
+    noisy = training.takes_minibatches(len(x))
+    maximise(lambda: elbo(q(), next(batches)).sum() / y.numel(), [*q.parameters(), *trained], training, noisy)
     end_free_form(elbo, q())
 
 
 @torch.no_grad()
 def end_free_form(elbo: FreeFormBound, q: Posterior) -> None:
     """End the task of a free-form bound with the q(v) that training has found."""
-    elbo.stream.settle(elbo.kernel)
-    frame, _ = elbo.stream.task(elbo.kernel)
-    elbo.stream.end(frame, q.to_site(elbo(q)))
+    elbo.posterior.adapt_to_kernel(elbo.kernel)
+    frame, _ = elbo.posterior.task(elbo.kernel)
+    elbo.posterior.end(frame, q.to_site(elbo(q)))
 
 
 def best_bound(
-    stream: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor
+    posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor
 ) -> Callable[[], Tensor]:
     """The bound of a task that has begun, with q(u) at its optimum, as a function of the hyperparameters.
 
@@ -142,12 +142,12 @@ def best_bound(
     """
 
     def conjugate() -> Tensor:
-        return collapsed_site(stream, kernel, likelihood.noise, x, y)[1].log_evidence().sum()
+        return collapsed_site(posterior, kernel, likelihood.noise, x, y)[1].log_evidence().sum()
 
     sites = PointSites.none(y)
 
     def free_form() -> Tensor:
-        frame, past = stream.task(kernel)
+        frame, past = posterior.task(kernel)
         a, prior = frame.features(x)
         with torch.no_grad():
             q, _ = natural_posterior(past, likelihood, a, prior, y, steps=100, tolerance=1e-7, sites=sites)
@@ -157,22 +157,22 @@ def best_bound(
 
 
 def maximise(
-    objective: Callable[[], Tensor], parameters: list[nn.Parameter], how: Training, noisy: bool = False
+    objective: Callable[[], Tensor], parameters: list[nn.Parameter], training: Training, noisy: bool = False
 ) -> None:
-    """Maximise an objective with Adam, and end on the best that was seen.
+    """Maximise an objective with Adam, and keep the best parameters found.
 
     Args:
         objective: A scalar, evaluated anew at each step.
         parameters: What to train.
-        how: Steps, learning rate and whether to show progress.
-        noisy: The objective is one of minibatches, which cannot tell the best; the last stands.
+        training: Steps, learning rate and whether to show progress.
+        noisy: The objective is estimated from minibatches, so its best value is unknown; the last parameters are kept.
 
     Raises:
         FloatingPointError: The objective is no longer finite.
     """
-    steps, lr = 1000 if how.steps is None else how.steps, 0.01 if how.lr is None else how.lr
+    steps, lr = 1000 if training.steps is None else training.steps, 0.01 if training.lr is None else training.lr
     optimizer = torch.optim.Adam(parameters, lr=lr)
-    hidden = not (how.progress and Console().is_terminal)
+    hidden = not (training.progress and Console().is_terminal)
     best, best_value = [p.detach().clone() for p in parameters], -torch.inf
     for step in track(range(steps + 1), description="updating", disable=hidden, transient=True):
         optimizer.zero_grad()
@@ -206,7 +206,7 @@ def only_training(parameters: Iterable[nn.Parameter], *modules: nn.Module) -> It
 
 
 def _batches(num_data: int, batch_size: int | None, device: torch.device) -> Iterator[Tensor | slice]:
-    """Index sets of minibatches without end, reshuffled at every pass."""
+    """An endless iterator of minibatch indices, reshuffled at every pass."""
     rng = torch.Generator().manual_seed(0)
     while True:
         if batch_size is None or batch_size >= num_data:

@@ -1,4 +1,4 @@
-"""What the package asks of a gpytorch kernel: dense covariances, and its stationary components."""
+"""What the package needs of a gpytorch kernel: dense covariances, and its stationary components."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 def covariance(kernel: Kernel, x1: Tensor, x2: Tensor) -> Tensor:
     """k(x1, x2), dense, `[*L, N1, N2]`."""
-    with lazily_evaluate_kernels(False):  # laziness that is over at once takes longer than a small covariance itself
+    with lazily_evaluate_kernels(False):  # lazy evaluation takes longer than a small covariance itself
         return kernel(x1, x2).to_dense()
 
 

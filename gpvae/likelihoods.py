@@ -33,7 +33,7 @@ def check_likelihood(likelihood: Likelihood) -> None:
 
 
 def scale_of_function(likelihood: Likelihood, y: Tensor) -> float:
-    """Mean square that f has, roughly, to make such targets; 1 where the targets do not tell."""
+    """Approximate mean square of f for given targets; 1 where the targets do not determine it."""
     power = float((y**2).mean())
     return power if power > 0 and isinstance(likelihood, (GaussianLikelihood, *COUNTS)) else 1.0
 

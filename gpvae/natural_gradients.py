@@ -20,7 +20,7 @@ from gpvae.utils.linalg import matvec
 
 logger = logging.getLogger(__name__)
 
-#: A step that must be shorter than this to raise the bound is not worth taking.
+#: The search stops when a step has to be shorter than this to raise the bound.
 SMALLEST_STEP = 1e-6
 
 
@@ -38,7 +38,7 @@ class PointSites:
 
     @classmethod
     def none(cls, y: Tensor) -> "PointSites":
-        """Sites that say nothing."""
+        """Sites without information."""
         return cls(torch.zeros_like(y), torch.zeros_like(y))
 
     def posterior(self, past: Site, a: Tensor) -> Posterior:
@@ -53,6 +53,7 @@ def natural_posterior(
     a: Tensor,
     prior: Tensor,
     y: Tensor,
+    *,
     steps: int = 1000,
     lr: float = 1.0,
     tolerance: float = 1e-9,
@@ -66,10 +67,10 @@ def natural_posterior(
         a: Whitened features of the task's points, `[*L, M, N]`.
         prior: Prior variances of f there, `[*L, N]`.
         y: Targets, `[*L, N]`.
-        steps: Most steps to take.
+        steps: Maximum number of steps.
         lr: Step size, up to 1; halved where a step would lower the bound.
         tolerance: Stop when a step of size 1 would change the bound by less than this share.
-        sites: Where to start, and to leave the sites that were found.
+        sites: Sites to start from, updated in place.
     """
     if not 0 < lr <= 1:
         raise ValueError(f"the step size of natural gradients lies above 0 and up to 1, got lr={lr}")
@@ -100,5 +101,5 @@ def natural_posterior(
         if abs(gain) <= step * tolerance:
             return q, bound
         step = min(2 * step, lr)
-    logger.info("natural gradients have not settled: the bound may lie below its optimum")
+    logger.info("natural gradients have not converged: the bound may lie below its optimum")
     return q, bound

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from gpytorch.distributions import MultivariateNormal
@@ -26,6 +26,7 @@ from gpvae.likelihoods import check_likelihood, check_targets, is_gaussian, pred
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils import checks
 from gpvae.utils.linalg import cholesky, matvec
+from gpvae.utils.resizable import rename_former_children
 
 Arrays = ArrayLike | Tensor
 
@@ -44,7 +45,8 @@ class OnlineGP(nn.Module):
         power: 0 for the variational bound; above 0 for power expectation propagation (Gaussian likelihood only).
     """
 
-    streams: Sequence[StreamingPosterior]  # a ModuleList
+    former_children: ClassVar = {"streams": "posteriors"}
+    posteriors: Sequence[StreamingPosterior]  # a ModuleList
     best: Tensor
     input_dim: Tensor
 
@@ -53,6 +55,7 @@ class OnlineGP(nn.Module):
         inducing: InducingVariables | Sequence[InducingVariables] | str,
         kernel: Kernel,
         likelihood: Likelihood,
+        *,
         num_inducing: int | None = None,
         power: float = 0.0,
     ) -> None:
@@ -62,32 +65,34 @@ class OnlineGP(nn.Module):
             raise ValueError(f"power={power} needs a Gaussian likelihood, got {type(likelihood).__name__}")
         self.kernel = kernel.double()
         self.likelihood = likelihood.double()
-        streams = [StreamingPosterior(family, power) for family in families(inducing, num_inducing)]
-        self.streams = nn.ModuleList(streams)  # type: ignore[assignment]
+        posteriors = [StreamingPosterior(family, power) for family in families(inducing, num_inducing)]
+        self.posteriors = nn.ModuleList(posteriors)  # type: ignore[assignment]
+        self.register_load_state_dict_pre_hook(rename_former_children)  # type: ignore[no-untyped-call]
         self.register_buffer("best", torch.zeros((), dtype=torch.int64))
         self.register_buffer("input_dim", torch.zeros((), dtype=torch.int64))
 
     @property
-    def stream(self) -> StreamingPosterior:
+    def posterior(self) -> StreamingPosterior:
         """The streaming posterior that answers."""
-        return self.streams[int(self.best)]
+        return self.posteriors[int(self.best)]
 
     @property
     def inducing(self) -> InducingVariables:
         """The family of inducing variables that answers."""
-        return self.stream.inducing
+        return self.posterior.inducing
 
     @torch.no_grad()
     def bound(self) -> Tensor:
         """The bound on the log evidence of all data so far, `[*L]`, if kernel and noise have stayed as they are."""
-        if not self.stream.started:
-            return self.stream.c.expand(self.kernel.batch_shape)
-        return self.stream.present(self.kernel)[1].log_evidence()
+        if not self.posterior.started:
+            return self.posterior.c.expand(self.kernel.batch_shape)
+        return self.posterior.present(self.kernel)[1].log_evidence()
 
     def fit_hyperparameters(
         self,
         x: Arrays,
         y: Arrays,
+        *,
         max_exact: int = 2000,
         shortest: float | None = None,
     ) -> "OnlineGP":
@@ -106,13 +111,14 @@ class OnlineGP(nn.Module):
         with self._all_or_nothing():
             exact = is_gaussian(self.likelihood) and len(x) <= max_exact
             objective = None if exact else lambda: self._trial_bound(x, y)
-            hyperparameters.fit(self.kernel, self.likelihood, x, y, objective, shortest)
+            hyperparameters.fit(self.kernel, self.likelihood, x, y, make_objective=objective, shortest=shortest)
         return self
 
     def update(
         self,
         x: Arrays,
         y: Arrays,
+        *,
         steps: int | None = None,
         lr: float | None = None,
         train_hyperparameters: bool = False,
@@ -130,36 +136,36 @@ class OnlineGP(nn.Module):
             y: Targets `[*L, N]`.
             steps: Steps of Adam, where there is something to train; 1,000 if not given.
             lr: Learning rate of Adam, 0.01 if not given.
-            train_hyperparameters: Train kernel and likelihood too; what the past says of u stays, as its kernel had it.
+            train_hyperparameters: Train kernel and likelihood too; the site of the past stays as it is.
             batch_size: Minibatch size for likelihoods other than Gaussian; all points if not given.
             progress: Show a progress bar.
         """
         x, y = self.check(x, y)
-        how = Training(steps, lr, train_hyperparameters, batch_size, progress)
+        training = Training(steps, lr, train_hyperparameters, batch_size, progress)
         with self._all_or_nothing():
             leader = int(self.best)
-            for stream in (self.stream, *(s for i, s in enumerate(self.streams) if i != leader)):
-                stream.begin(self.kernel, x)
-                absorb(stream, self.kernel, self.likelihood, x, y, how)
-                how = replace(how, train_hyperparameters=False)  # trained once, on the family that leads
+            for posterior in (self.posterior, *(s for i, s in enumerate(self.posteriors) if i != leader)):
+                posterior.begin(self.kernel, x)
+                absorb(posterior, self.kernel, self.likelihood, x, y, training)
+                training = replace(training, train_hyperparameters=False)  # only once, with the first posterior
             self.conclude(x, y)
         return self
 
     def conclude(self, x: Tensor, y: Tensor, at_optimum: bool = True) -> None:
-        """Choose who answers after all families have ended a task, and say where the model does not suit the stream.
+        """Choose the posterior that answers once all have ended a task, and warn if the model does not suit the data.
 
         Args:
             x: Inputs of the task, `[N, D]`.
             y: Targets, `[*L, N]`.
-            at_optimum: Whether q(u) is as good as it can be, so that what is wrong is the model.
+            at_optimum: Whether q(u) is at its optimum, so that a misfit is due to the model.
         """
-        if len(self.streams) > 1:
-            bounds = [float(stream.site.log_evidence().sum()) for stream in self.streams]
+        if len(self.posteriors) > 1:
+            bounds = [float(posterior.site.log_evidence().sum()) for posterior in self.posteriors]
             self.best.fill_(bounds.index(max(bounds)))
         self.input_dim.fill_(x.shape[-1])
         too_few = warn_unresolved(self.inducing, self.kernel, stacklevel=4)
         if not too_few and at_optimum and is_gaussian(self.likelihood):
-            warn_misfit(self.stream, self.kernel, self.likelihood, x, y, stacklevel=5)
+            warn_misfit(self.posterior, self.kernel, self.likelihood, x, y, stacklevel=5)
 
     def replace_inducing(self, inducing: InducingVariables) -> "OnlineGP":
         """Go on with another family, or more variables of the same, keeping what has been learnt.
@@ -168,9 +174,9 @@ class OnlineGP(nn.Module):
             inducing: The new family, for instance `LegS(300)` after a warning that 150 are too few.
         """
         (family,) = families([inducing])
-        stream = copy.deepcopy(self.stream)
-        stream.replace(self.kernel, family)
-        self.streams = nn.ModuleList([stream])  # type: ignore[assignment]
+        posterior = copy.deepcopy(self.posterior)
+        posterior.replace(self.kernel, family)
+        self.posteriors = nn.ModuleList([posterior])  # type: ignore[assignment]
         self.best.zero_()
         warn_unresolved(self.inducing, self.kernel, stacklevel=3)
         return self
@@ -184,12 +190,12 @@ class OnlineGP(nn.Module):
             joint: Give a multivariate normal with the full covariance.
         """
         x = self._checked_inputs(x)
-        if not self.stream.started:
+        if not self.posterior.started:
             mean = x.new_zeros(*self.kernel.batch_shape, len(x))
             if joint:
                 return MultivariateNormal(mean, to_linear_operator(covariance(self.kernel, x, x)))
             return Normal(mean, variance(self.kernel, x).sqrt())
-        frame, q = self.stream.posterior(self.kernel)
+        frame, q = self.posterior.q(self.kernel)
         if joint:
             a, prior = frame.features(x)
             mean, _ = q.marginals(a, prior)
@@ -232,9 +238,9 @@ class OnlineGP(nn.Module):
             x: Inputs `[N]` or `[N, D]`.
         """
         x = self._checked_inputs(x)
-        if not self.stream.started:
+        if not self.posterior.started:
             raise RuntimeError("there is nothing to reconstruct before the first update")
-        frame, q = self.stream.posterior(self.kernel)
+        frame, q = self.posterior.q(self.kernel)
         half = frame.inducing.basis(x) @ frame.L  # g(x)ᵀ L
         spread = (half @ q.root).norm(dim=-1).clamp_min(torch.finfo(half.dtype).tiny)
         return Normal(matvec(half, q.mean), spread)
@@ -247,7 +253,7 @@ class OnlineGP(nn.Module):
         return x, y
 
     def _checked_inputs(self, x: Arrays) -> Tensor:
-        x = checks.inputs(x, self.stream.h)
+        x = checks.inputs(x, self.posterior.h)
         if self.input_dim > 0 and x.shape[-1] != self.input_dim:
             raise ValueError(f"x has {x.shape[-1]} input dimension(s), but the stream so far has {int(self.input_dim)}")
         return x
@@ -267,7 +273,7 @@ class OnlineGP(nn.Module):
             return super().load_state_dict(state_dict, *args, **kwargs)
 
     def _trial_bound(self, x: Tensor, y: Tensor) -> Callable[[], Tensor]:
-        """The bound of a stream that begins with x, as a function of the hyperparameters."""
+        """The bound of a posterior that starts with x, as a function of the hyperparameters."""
         trial = StreamingPosterior(copy.deepcopy(self.inducing))
         trial.begin(self.kernel, x)
         return best_bound(trial, self.kernel, self.likelihood, x, y)

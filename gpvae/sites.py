@@ -1,7 +1,7 @@
 """Gaussian sites: all that past data say about the whitened inducing variables v = L⁻¹ u.
 
 A site is the factor exp(c + hᵀv - ½ vᵀG v) beside the prior N(v; 0, I). Sites add over points, minibatches, ranks and
-tasks, and ride along from one family of variables to the next.
+tasks, and are transported from one family of variables to the next.
 """
 
 import math
@@ -85,29 +85,44 @@ class Site:
         inverse = solve_lower(root, identity_like(root).expand_as(root))
         return Site.of_posterior(matvec(seen.mT, half), inverse.mT @ inverse, self._log_evidence(P, half))
 
-    def transport(self, C: Tensor, R: Tensor, power: float = 0.0) -> "Site":
-        """This site on v, seen from newer variables w with v | w ~ N(Cᵀw, R).
 
-        Variational (power 0): E[log site | w], so h ← C h, G ← C G Cᵀ, c ← c - ½ tr(G R).
-        Power α: (E[site^α | w])^(1/α), so first h ← h - αGTh, G ← G - αGTG with T = R (I + αGR)⁻¹.
-        This is the streaming sparse GP of Bui et al. (2017), without forming S⁻¹ - K⁻¹.
+@dataclass(frozen=True)
+class Transport:
+    """The map from sites on old variables v to sites on newer variables w, where v | w ~ N(Cᵀw, R).
 
-        Args:
-            C: `[*L, M_new, M]`.
-            R: `[*L, M, M]`.
-            power: α.
-        """
-        c, h, G = self.c, self.h, self.G
-        if power == 0:
-            c = c - 0.5 * (G * R).sum((-2, -1))
-        else:
-            M = identity_like(R) + power * (G @ R)
-            T = symmetric(torch.linalg.solve(M, R, left=False))
+    Variational (power 0): E[log site | w], so h ← C h, G ← C G Cᵀ, c ← c - ½ tr(G R).
+    Power α: (E[site^α | w])^(1/α), so first h ← h - αGTh, G ← G - αGTG with T = R (I + αGR)⁻¹.
+    This is the streaming sparse GP of Bui et al. (2017), without forming S⁻¹ - K⁻¹.
+
+    Attributes:
+        C: `[*L, M_new, M]`; None is the identity.
+        R: `[*L, M, M]`; None is zero, where w determines v.
+        power: α.
+    """
+
+    C: Tensor | None = None
+    R: Tensor | None = None
+    power: float = 0.0
+
+    @classmethod
+    def from_nothing(cls, like: Tensor) -> "Transport":
+        """The transport of a past without variables (M = 0), which gives `Site.zero(like)`."""
+        like = like.detach()
+        return cls(like[..., :0], like[..., :0, :0])
+
+    def __call__(self, site: Site) -> Site:
+        """The site on w."""
+        c, h, G = site.c, site.h, site.G
+        if self.R is not None and self.power == 0:
+            c = c - 0.5 * (G * self.R).sum((-2, -1))
+        elif self.R is not None:
+            M = identity_like(self.R) + self.power * (G @ self.R)
+            T = symmetric(torch.linalg.solve(M, self.R, left=False))
             Th = matvec(T, h)
-            c = c - 0.5 / power * torch.linalg.slogdet(M)[1] + 0.5 * power * (h * Th).sum(-1)
-            h = h - power * matvec(G, Th)
-            G = symmetric(G - power * (G @ T @ G))
-        return Site(c, matvec(C, h), symmetric(C @ G @ C.mT))
+            c = c - 0.5 / self.power * torch.linalg.slogdet(M)[1] + 0.5 * self.power * (h * Th).sum(-1)
+            h = h - self.power * matvec(G, Th)
+            G = symmetric(G - self.power * (G @ T @ G))
+        return Site(c, h, G) if self.C is None else Site(c, matvec(self.C, h), symmetric(self.C @ G @ self.C.mT))
 
 
 def gaussian_site(a: Tensor, y: Tensor, noise: Tensor, residual: Tensor, power: float = 0.0) -> Site:

@@ -1,7 +1,6 @@
 """The posterior of a stream: a family of inducing variables, and the site that holds all past data."""
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -11,7 +10,7 @@ from torch import Tensor
 from gpvae.inducing import Functionals, InducingVariables
 from gpvae.kernels import flat_parameters, variance
 from gpvae.posteriors import Posterior
-from gpvae.sites import Site
+from gpvae.sites import Site, Transport
 from gpvae.utils.linalg import cholesky, identity_like, solve_lower
 from gpvae.utils.resizable import Resizable, assign
 
@@ -37,7 +36,7 @@ class Frame:
 
     @classmethod
     def of_past(cls, past: InducingVariables, kernel: Kernel) -> "Frame":
-        """Whiten variables settled under an earlier kernel; `kuv` refuses where they are no longer the same."""
+        """Whiten variables adapted to an earlier kernel; `kuv` refuses where they are no longer the same."""
         return cls(past, kernel, cholesky(past.kuv(kernel, past)))
 
     def features(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -74,7 +73,7 @@ class StreamingPosterior(Resizable):
 
     @property
     def configuration(self) -> str:
-        """The power, which the site depends on."""
+        """The power, which the site depends on; its checksum is in saved states, so the wording stays."""
         return f"a stream with power={self.power}"
 
     @property
@@ -84,26 +83,26 @@ class StreamingPosterior(Resizable):
 
     @property
     def site(self) -> Site:
-        """What the past says about L⁻¹ u of `past`, with L as it was at the time."""
+        """The site of all past data on L⁻¹ u of `past`, with L as it was at the time."""
         return Site(self.c, self.h, self.G)
 
     def begin(self, kernel: Kernel, x: Tensor) -> None:
-        """Move the inducing variables on to the inputs of a new task, `[N, D]`."""
+        """Advance the inducing variables to the inputs of a new task, `[N, D]`."""
         self.inducing.advance(kernel, x)
 
-    def settle(self, kernel: Kernel) -> None:
-        """The kernel of the task is found; the inducing variables adapt to it before the task ends."""
-        self.inducing.settle(kernel)
+    def adapt_to_kernel(self, kernel: Kernel) -> None:
+        """Adapt the inducing variables to the kernel of the task, once its training is done."""
+        self.inducing.adapt_to_kernel(kernel)
 
-    def carry(self, kernel: Kernel) -> tuple[Frame, Callable[[Site], Site]]:
-        """The frame of the present task, and how a site of the past is seen from it.
+    def task_frame(self, kernel: Kernel) -> tuple[Frame, Transport]:
+        """The frame of the present task, and the transport of past sites to it.
 
         C = L⁻¹ kuv L_old⁻ᵀ. If the hyperparameters have changed since, the old site, a function of u_old, stays as it
         was, and the prior of u_old is that of the present kernel: R = L_old⁻¹ kvv L_old⁻ᵀ - CᵀC.
         """
         frame = Frame.of(self.inducing, kernel)
         if not self.started:
-            return frame, lambda site: Site.zero(frame.L)
+            return frame, Transport.from_nothing(frame.L)
         kuv = self.inducing.kuv(kernel, self.past)
         C = solve_lower(frame.L, solve_lower(self.L, kuv.mT).mT)
         if self._unchanged(kernel):
@@ -112,12 +111,12 @@ class StreamingPosterior(Resizable):
             T = solve_lower(self.L, Frame.of_past(self.past, kernel).L)
             prior = T @ T.mT
         R = prior - C.mT @ C
-        return frame, lambda site: site.transport(C, R, self.power)
+        return frame, Transport(C, R, self.power)
 
     def task(self, kernel: Kernel) -> tuple[Frame, Site]:
         """The frame of the present task, and the past seen from it."""
-        frame, carry = self.carry(kernel)
-        return frame, carry(self.site)
+        frame, transport = self.task_frame(kernel)
+        return frame, transport(self.site)
 
     def end(self, frame: Frame, site: Site) -> None:
         """Consolidate a task: its frame and site become the past."""
@@ -132,7 +131,7 @@ class StreamingPosterior(Resizable):
 
     @torch.no_grad()
     def replace(self, kernel: Kernel, inducing: InducingVariables) -> None:
-        """Go on with another family, or another number of variables; the past is carried over to it.
+        """Continue with another family, or another number of variables; the past is transported to it.
 
         Args:
             kernel: The kernel.
@@ -146,7 +145,7 @@ class StreamingPosterior(Resizable):
                     "only families of function values (points, HiPPO over time) can be replaced"
                 )
             inducing.advance(kernel, self.inducing.landmarks.flatten(0, -2))
-            inducing.settle(kernel)
+            inducing.adapt_to_kernel(kernel)
         self.inducing = inducing
         carried = self.task(kernel) if self.started else None
         self.past = copy.deepcopy(inducing).requires_grad_(False)
@@ -155,19 +154,19 @@ class StreamingPosterior(Resizable):
 
     def present(self, kernel: Kernel) -> tuple[Frame, Site]:
         """The consolidated past in its own frame, under the kernel as it is now."""
-        frame, carry = self.present_frame(kernel)
-        return frame, carry(self.site)
+        frame, transport = self.present_frame(kernel)
+        return frame, transport(self.site)
 
-    def present_frame(self, kernel: Kernel) -> tuple[Frame, Callable[[Site], Site]]:
-        """The frame of the consolidated past, under the kernel as it is now, and how a site is seen from it."""
+    def present_frame(self, kernel: Kernel) -> tuple[Frame, Transport]:
+        """The frame of the consolidated past under the present kernel, and the transport of past sites to it."""
         if self._unchanged(kernel):
-            return Frame(self.past, kernel, self.L), lambda site: site
+            return Frame(self.past, kernel, self.L), Transport()
         frame = Frame.of_past(self.past, kernel)
         C = solve_lower(self.L, frame.L).mT  # the same u, whitened by another factor
-        return frame, lambda site: site.transport(C, torch.zeros_like(C))
+        return frame, Transport(C)
 
-    def posterior(self, kernel: Kernel) -> tuple[Frame, Posterior]:
-        """q(v) of the consolidated past."""
+    def q(self, kernel: Kernel) -> tuple[Frame, Posterior]:
+        """The consolidated past in its own frame, as a posterior over v."""
         frame, site = self.present(kernel)
         return frame, Posterior.from_site(site)
 

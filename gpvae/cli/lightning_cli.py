@@ -96,7 +96,6 @@ class StreamCLI(LightningCLI):
         parser.link_arguments("seed_everything", "data.init_args.seed", compute_fn=int)
         parser.link_arguments("seed_everything", "model.init_args.seed", compute_fn=int)
         parser.link_arguments("data", "model.init_args.input_dim", _input_dim, apply_on="instantiate")
-        parser.link_arguments("data", "model.init_args.num_variables", _num_variables, apply_on="instantiate")
 
     def _set_seed(self) -> None:
         with explain_errors("The seed cannot be used"):
@@ -107,6 +106,10 @@ class StreamCLI(LightningCLI):
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """A trainer that goes through all tasks, evaluates after each of them, and leaves results where the run is."""
+        if isinstance(self.datamodule, SeriesStream):  # its files tell how many variables and batches there are
+            self.datamodule.prepare_data()
+            self.datamodule.setup()
+        self.model.build(self.datamodule.num_variables)
         chosen = self._get(self.config_init, "trainer")
         open_to_choice = ("max_epochs", "log_every_n_steps")
         options = self.datamodule.trainer_options
@@ -206,12 +209,3 @@ def _wants_bar(options: Mapping[str, Any]) -> bool:
 def _input_dim(stream: TaskStream) -> int:
     """Return the dimension of inputs; 1 for series, whose input is time."""
     return getattr(stream, "input_dim", 1)
-
-
-def _num_variables(stream: TaskStream) -> int:
-    """How many variables a stream of series has, which its files may have to tell; else the one target."""
-    if not isinstance(stream, SeriesStream):
-        return 1
-    stream.prepare_data()
-    stream.setup()
-    return stream.num_variables

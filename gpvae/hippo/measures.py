@@ -46,12 +46,12 @@ class Measure(ABC):
         return self.size
 
     @property
-    def most_nodes(self) -> int:
+    def max_nodes(self) -> int:
         """Quadrature nodes that suffice for any kernel whose signal the basis can follow."""
         return max(256, 5 * self.size)
 
     def size_needed(self, radians: float) -> float:
-        """Basis functions that follow a wave of so many radians across the support: π a wavelength."""
+        """Number of basis functions that resolve a wave of `radians` across the support: π per wavelength."""
         return radians / 2
 
     def density(self, s: Tensor) -> Tensor:
@@ -76,8 +76,8 @@ class Measure(ABC):
         return s, self.basis(s) * (self.density(s) * w / 2)[:, None]
 
 
-class LegS(Measure):
-    """Scaled Legendre: uniform over the whole past [0, t], g_m = sqrt(2m+1) P_m(2x/t - 1)."""
+class ScaledLegendre(Measure):
+    """Scaled Legendre (LegS): uniform over the whole past [0, t], g_m = sqrt(2m+1) P_m(2x/t - 1)."""
 
     def basis(self, s: Tensor) -> Tensor:
         """sqrt(2m+1) P_m(2s - 1)."""
@@ -90,7 +90,7 @@ class LegS(Measure):
         return -torch.outer(B, B).tril(-1) - torch.diag(n + 1), B
 
 
-class Waves(Measure):
+class Sinusoids(Measure):
     """A measure whose basis functions are sines and cosines."""
 
     @property
@@ -99,15 +99,15 @@ class Waves(Measure):
         return self.size * math.pi / 2
 
     def size_needed(self, radians: float) -> float:
-        """Two a wavelength."""
+        """Two per wavelength."""
         return radians / math.pi
 
 
-class CosS(Waves):
-    """Scaled cosines: uniform over the whole past [0, t], g_0 = 1, g_m = sqrt(2) cos(π m x / t).
+class ScaledCosine(Sinusoids):
+    """Scaled cosines (CosS): uniform over the whole past [0, t], g_0 = 1, g_m = sqrt(2) cos(π m x / t).
 
-    Two functions a wavelength where Legendre polynomials take π. Its derivative in t leaves the span of the
-    basis, so there is no finite ODE: CosS exists in closed form only.
+    Two functions per wavelength where Legendre polynomials need π. Its derivative in t leaves the span of the
+    basis, so there is no finite ODE: the memory exists in closed form only.
     """
 
     def basis(self, s: Tensor) -> Tensor:
@@ -118,11 +118,13 @@ class CosS(Waves):
 
     def ode(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Does not exist."""
-        raise NotImplementedError("CosS has no finite ODE: d/dt leaves the span of its cosines; use its projection")
+        raise NotImplementedError(
+            "scaled cosines have no finite ODE: d/dt leaves the span of the basis; use the projection"
+        )
 
 
-class LegT(LegS):
-    """Translated Legendre: uniform over the window [t - θ, t], g_m = sqrt(2m+1) P_m(1 - 2(t-x)/θ)."""
+class TranslatedLegendre(ScaledLegendre):
+    """Translated Legendre (LegT): uniform over the window [t - θ, t], g_m = sqrt(2m+1) P_m(1 - 2(t-x)/θ)."""
 
     sliding = True
 
@@ -137,8 +139,8 @@ class LegT(LegS):
         return -torch.outer(B, B) * (below + torch.outer(sign, sign).triu(1)), B
 
 
-class LagT(Measure):
-    """Translated Laguerre: exponentially decaying into the past, g_m = L_m((t-x)/θ), ω = exp(-(t-x)/θ)/θ.
+class TranslatedLaguerre(Measure):
+    """Translated Laguerre (LagT): exponentially decaying into the past, g_m = L_m((t-x)/θ), ω = exp(-(t-x)/θ)/θ.
 
     The support is cut where exp(-(t-x)/2θ), the envelope of g_m ω, falls below the precision of a double.
     """
@@ -152,8 +154,8 @@ class LagT(Measure):
         return 2.0 * math.sqrt(self.size * self.extent) + 2 * self.extent
 
     @property
-    def most_nodes(self) -> int:
-        """The support is long, for little of the measure lies in most of it."""
+    def max_nodes(self) -> int:
+        """More than for other measures: the support is long, and most of it has little weight."""
         return max(1024, 5 * self.size)
 
     def size_needed(self, radians: float) -> float:
@@ -178,13 +180,13 @@ class LagT(Measure):
         return -ones.tril(), ones[0]
 
 
-class FouT(Waves):
-    """Translated Fourier: uniform over the window [t - θ, t], 1, sqrt(2) cos 2πk(t-x)/θ, sqrt(2) sin 2πk(t-x)/θ."""
+class TranslatedFourier(Sinusoids):
+    """Translated Fourier (FouT): uniform over [t - θ, t], 1, sqrt(2) cos 2πk(t-x)/θ, sqrt(2) sin 2πk(t-x)/θ."""
 
     sliding = True
 
     def basis(self, s: Tensor) -> Tensor:
-        """1, then cosine and sine of 2πk(1 - s) by turns, each times sqrt(2)."""
+        """1, then alternating cosine and sine of 2πk(1 - s), each times sqrt(2)."""
         m = torch.arange(self.size, device=s.device)
         phase = 2 * math.pi * ((m + 1) // 2).to(s) * (1 - s[..., None])
         waves = math.sqrt(2) * torch.where(m % 2 == 1, phase.cos(), phase.sin())

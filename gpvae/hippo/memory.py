@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gpvae.hippo.legendre import gauss_legendre, legendre, legendre_norms, orthonormal_legendre
-from gpvae.hippo.measures import LegS, Measure
+from gpvae.hippo.measures import Measure, ScaledLegendre
 
 
 def rescale(size: int, ratio: Tensor) -> Tensor:
@@ -52,15 +52,17 @@ def transition(
     by doubling.
 
     Args:
-        measure: LegS, LegT, LagT or FouT.
+        measure: Scaled Legendre, or any translated measure.
         t: Time that the memory holds already.
         num_steps: K.
         dt: Δt.
         window: θ of a sliding measure.
     """
     if not measure.sliding:
-        if type(measure) is not LegS:
-            raise NotImplementedError(f"{type(measure).__name__} has no closed-form update along a path; LegS has")
+        if type(measure) is not ScaledLegendre:
+            raise NotImplementedError(
+                f"{type(measure).__name__} has no closed-form update along a path; ScaledLegendre has"
+            )
         t2 = t + num_steps * dt
         edges = (t + dt * torch.arange(num_steps + 1, dtype=t.dtype, device=t.device)) / t2
         return rescale(measure.size, t / t2), path_weights(measure.size, edges)
@@ -83,7 +85,7 @@ def absorb_path(
     """The memory at t + K Δt, from the memory at t and the K values of the path in between.
 
     Args:
-        measure: LegS, LegT, LagT or FouT.
+        measure: Scaled Legendre, or any translated measure.
         memory: c(t) of F signals at once, `[..., M, F]`.
         t: Time that the memory holds already.
         signal: Values, `[..., K, F]`.

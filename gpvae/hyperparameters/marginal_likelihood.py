@@ -1,4 +1,4 @@
-"""Hyperparameters of kernel and likelihood by maximum marginal likelihood: bounded, restarted, honest about it."""
+"""Hyperparameters of kernel and likelihood by maximum marginal likelihood, within bounds and from several starts."""
 
 import math
 import warnings
@@ -27,7 +27,7 @@ NOISE_PRIOR = (START_NOISE, 2.0)
 
 
 class HyperparameterWarning(UserWarning):
-    """The search for hyperparameters ended in a place that deserves a look."""
+    """The search for hyperparameters ended on a bound."""
 
 
 def exact_log_evidence(kernel: Kernel, noise: Tensor, x: Tensor, y: Tensor) -> Tensor:
@@ -54,6 +54,7 @@ def fit(
     likelihood: Likelihood,
     x: Tensor,
     y: Tensor,
+    *,
     make_objective: Callable[[], Objective] | None = None,
     shortest: float | None = None,
     max_iterations: int = 200,
@@ -74,7 +75,7 @@ def fit(
             of a Gaussian likelihood if not given.
         shortest: Shortest lengthscale, relative to the extent of the inputs; half the mean spacing of inputs of one
             dimension and `SHORTEST` for several if not given.
-        max_iterations: Of L-BFGS, from the best start.
+        max_iterations: Maximum number of iterations of L-BFGS from the best start.
     """
     power = scale_of_function(likelihood, y)
 
@@ -110,7 +111,7 @@ def fit(
     set_values(hyperparameters, best)
     for _ in range(1 if make_objective is None else 2):  # again, made for the hyperparameters found
         _ascend(hyperparameters, final(), max_iterations)
-    ends = [message for h in hyperparameters if (message := h.ends_on())]
+    ends = [message for h in hyperparameters if (message := h.reached_bound())]
     if ends:
         warnings.warn(
             f"the fit of hyperparameters ended on a bound: {'; '.join(ends)}. The first batch may say too little "

@@ -25,7 +25,7 @@ class Hyperparameter:
         constraint: Maps raw to constrained values.
         low: Lower bounds, in the shape of the parameter.
         high: Upper bounds.
-        scale: What a start multiplies a lengthscale with, or starts another hyperparameter from.
+        scale: Unit of the starts of a lengthscale; the start of any other hyperparameter.
     """
 
     name: str
@@ -48,8 +48,11 @@ class Hyperparameter:
         """The nearest value within the bounds."""
         return torch.minimum(torch.maximum(value.expand_as(self.low), self.low), self.high)
 
-    def ends_on(self) -> str | None:
-        """The bound it has run into, in words; a lengthscale without limit only marks an input that is not needed."""
+    def reached_bound(self) -> str | None:
+        """A description of the bound that the value has reached, if any.
+
+        The upper bound of a lengthscale does not count: there the input is irrelevant.
+        """
         bounds = ((self.low, "lower"), (self.high, "upper"))
         for bound, word in bounds[:1] if self.name == "lengthscale" else bounds:
             hit = (self.value / bound - 1).abs() < 1e-4

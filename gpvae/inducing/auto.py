@@ -1,4 +1,4 @@
-"""Which families a model is to try."""
+"""The families of inducing variables that a model tries."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The four questions that a family of inducing variables answers; what lies beyond this package names no family.
+"""The interface of a family of inducing variables; code outside this package names no family.
 
 Shapes: `*L` batch of latent dimensions (the kernel's batch shape), M inducing variables, N inputs, D input dims.
 """
@@ -60,7 +60,7 @@ class InducingVariables(Resizable, ABC):
         """Take in the inputs of a new task, `[N, D]`."""
 
     def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
-        """cov(f(x), f(x)) as the family sees it, `[*L, N, N]`: the kernel, unless kuf stands for another."""
+        """cov(f(x), f(x)), `[*L, N, N]`: the kernel, or the approximation that the family's kuf is made with."""
         return covariance(kernel, x, x)
 
     def kuv(self, kernel: Kernel, old: "InducingVariables") -> Tensor:
@@ -74,14 +74,14 @@ class InducingVariables(Resizable, ABC):
 
     @torch.no_grad()
     def advance(self, kernel: Kernel, x: Tensor) -> Self:
-        """Move on to a new task's inputs `[N, D]`; whoever needs the previous state keeps a copy of it."""
+        """Advance to the inputs of a new task, `[N, D]`; the previous state is lost unless the caller has copied it."""
         self._advance(kernel, x)
         self.num_advances += 1
         return self
 
     @torch.no_grad()
-    def settle(self, kernel: Kernel) -> None:
-        """Take note that this is the kernel of the task, its training done; for families that depend on it."""
+    def adapt_to_kernel(self, kernel: Kernel) -> None:
+        """Adapt to the kernel of the task, once its training is done; for families that depend on it."""
         return
 
     @property
@@ -107,7 +107,7 @@ class InducingVariables(Resizable, ABC):
         )
 
     def num_needed(self, kernel: Kernel, share: float = 0.99) -> int | None:
-        """How many variables follow the frequencies of a share of the kernel's variance, where the family can tell."""
+        """Number of variables that resolve the frequencies of a share of the kernel's variance; None if unknown."""
         return None
 
 
@@ -124,7 +124,7 @@ class Functionals(InducingVariables):
 
     @property
     def landmarks(self) -> Tensor:
-        """Inputs `[*L, Q, D]` from which another family can start that is to cover the same past."""
+        """Inputs `[*L, Q, D]` from which another family can start that covers the same past."""
         return self.nodes.detach()
 
     def combine(self, K: Tensor) -> Tensor:

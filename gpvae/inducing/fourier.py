@@ -97,7 +97,7 @@ class FourierFeatures(InducingVariables):
             )
 
     @torch.no_grad()
-    def settle(self, kernel: Kernel) -> None:
+    def adapt_to_kernel(self, kernel: Kernel) -> None:
         """Record the hyperparameters that the variables of a finished task depend on."""
         assign(self.settled, _recorded(kernel))
 

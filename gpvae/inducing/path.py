@@ -14,8 +14,7 @@ import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
 
-from gpvae.hippo import LegS as LegSMeasure
-from gpvae.hippo import absorb_path, evolve
+from gpvae.hippo import ScaledLegendre, absorb_path, evolve
 from gpvae.inducing.base import InducingVariables, check_dim
 from gpvae.inducing.ordering import Ordering, order
 from gpvae.inducing.spectral import Sampling, amplitudes, draw_frequencies, features, frequencies
@@ -59,6 +58,7 @@ class LegSPath(InducingVariables):
         self,
         num_inducing: int,
         num_frequencies: int = 1024,
+        *,
         sampling: Sampling = "qmc",
         ordering: Ordering = "given",
         dt: float = 1.0,
@@ -78,7 +78,7 @@ class LegSPath(InducingVariables):
         self.num_frequencies, self.sampling, self.ordering = num_frequencies, sampling, ordering
         self.dt, self.stride, self.seed = dt, stride, seed
         self.evolution, self.pairing = evolution, pairing
-        self.measure = LegSMeasure(num_inducing)
+        self.measure = ScaledLegendre(num_inducing)
         empty = torch.zeros(0, dtype=torch.float64)
         self.register_buffer("base", empty.clone())  # frequencies at unit lengthscale [R, D]
         self.register_buffer("omega", empty.clone())  # frequencies that `state` was built with [*L, R, D]
@@ -143,7 +143,7 @@ class LegSPath(InducingVariables):
         assign(self.state, self._build(self.omega))
 
     @torch.no_grad()
-    def settle(self, kernel: Kernel) -> None:
+    def adapt_to_kernel(self, kernel: Kernel) -> None:
         """Build the memory with the lengthscales that the task has found."""
         assign(self.state, self._projection(kernel))
         assign(self.omega, frequencies(kernel, self.base))
@@ -171,7 +171,7 @@ class LegSPath(InducingVariables):
         return self._carry(memory, self.elapsed, signal)
 
     def _projection(self, kernel: Kernel) -> Tensor:
-        """Z `[*L, M, 2R]`, in the first task, when all inputs are at hand, as a function of the lengthscales."""
+        """Z `[*L, M, 2R]`, in the first task, when all inputs are available, as a function of the lengthscales."""
         self.require_started()
         omega = frequencies(kernel, self.base)
         first_task = bool(self.elapsed == 0)

@@ -7,20 +7,19 @@ from torch import Tensor
 from gpvae.inducing.points import Points
 from gpvae.kernels import covariance, variance
 
-#: Up to so many candidates their covariance is computed at once, else row by row.
-MOST_CANDIDATES = 4096
-#: What is left of a variance counts as nothing below this share: it is as small as a jitter, and made of rounding.
-NOTHING = 1e-10
-#: What differs by less than this share is equal, so that points do not depend on the last bits of a processor.
-EQUAL = 1e-9
+#: Maximum number of candidates whose covariance is computed at once; for more it is computed row by row.
+MAX_CANDIDATES = 4096
+#: A remaining variance below this share of the prior variance is rounding error, and counts as zero.
+NEGLIGIBLE = 1e-10
+#: Relative difference below which scores are equal, so that points do not depend on rounding.
+TOLERANCE = 1e-9
 
 
 def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) -> Tensor:
     """Pick points one by one, each where the variance given those before it is largest.
 
-    This is the pivot order of the partial Cholesky factorisation of k(candidates, candidates). Of points with the same
-    variance, and where those before leave nothing to explain, it is the one least correlated with any of them: as far
-    apart as can be.
+    This is the pivot order of the partial Cholesky factorisation of k(candidates, candidates). Among points with equal
+    variance, and where no variance remains, the point least correlated with those before is picked.
 
     Args:
         kernel: Kernel of batch shape `*L`.
@@ -33,7 +32,7 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
     """
     prior = variance(kernel, candidates)
     left = prior.clone()
-    small = candidates.shape[-2] <= MOST_CANDIDATES
+    small = candidates.shape[-2] <= MAX_CANDIDATES
     K = covariance(kernel, candidates, candidates) if small else None
     rows = prior.new_zeros(*prior.shape[:-1], num, prior.shape[-1])  # of the Cholesky factor [*L, num, N]
     floor = torch.finfo(prior.dtype).eps * prior.amax(-1, keepdim=True)
@@ -42,7 +41,7 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
     picked: list[Tensor] = []
     for i in range(num):
         share = _mean(left / prior) if shared else left / prior
-        score = torch.where(share > NOTHING, share, -1 - closest)
+        score = torch.where(share > NEGLIGIBLE, share, -1 - closest)
         if picked:
             score = score.scatter(-1, torch.cat(picked, -1), -torch.inf)
         apart = torch.where(_greatest(score), -closest, -torch.inf)
@@ -59,9 +58,9 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
 
 
 def _greatest(scores: Tensor) -> Tensor:
-    """Which scores `[..., N]` are as great as the greatest."""
+    """Which scores `[..., N]` equal the largest."""
     best = scores.amax(-1, keepdim=True)
-    return scores >= best - EQUAL * best.abs()
+    return scores >= best - TOLERANCE * best.abs()
 
 
 def _mean(values: Tensor) -> Tensor:

@@ -61,7 +61,7 @@ class Points(Functionals):
         return torch.Generator().manual_seed(self.seed + int(self.num_advances))
 
     def _fill(self, Z: Tensor, x: Tensor, rng: torch.Generator) -> Tensor:
-        """Where there are fewer inputs than points, spread the missing points over the box of the inputs."""
+        """Where there are fewer inputs than points, draw the missing points from the bounding box of the inputs."""
         missing = self.num_inducing - Z.shape[-2]
         if missing <= 0:
             return Z

@@ -14,8 +14,8 @@ from gpvae.inducing.path import Evolution, LegSPath, Pairing
 from gpvae.inducing.spectral import Sampling
 from gpvae.utils.resizable import assign
 
-#: Steps to the end of one task: of each, the features of all frequencies are kept for the while.
-MOST_STEPS = 1_000_000
+#: Maximum number of steps of a task, whose features are in memory during the update.
+MAX_STEPS = 1_000_000
 
 
 class LegSRecurrence(LegSPath):
@@ -38,6 +38,7 @@ class LegSRecurrence(LegSPath):
         self,
         num_inducing: int,
         dt: float = 0.01,
+        *,
         num_frequencies: int = 1000,
         sampling: Sampling = "plain",
         evolution: Evolution = "bilinear",
@@ -45,7 +46,13 @@ class LegSRecurrence(LegSPath):
         seed: int = 0,
     ) -> None:
         super().__init__(
-            num_inducing, num_frequencies, sampling, dt=dt, evolution=evolution, pairing=pairing, seed=seed
+            num_inducing,
+            num_frequencies,
+            sampling=sampling,
+            dt=dt,
+            evolution=evolution,
+            pairing=pairing,
+            seed=seed,
         )
         self.register_buffer("origin", torch.tensor(math.nan, dtype=torch.float64))
 
@@ -56,10 +63,10 @@ class LegSRecurrence(LegSPath):
             assign(self.origin, x.min())
         done = round(float(self.elapsed) / self.dt) + len(self.path)
         until = max(math.ceil(float(x.max() - self.origin) / self.dt - 1e-9), 1)
-        if until - done > MOST_STEPS:
+        if until - done > MAX_STEPS:
             raise ValueError(
                 f"it takes {until - done:,} steps of dt={self.dt:g} to the last input, {float(x.max()):g}: more than "
-                f"{MOST_STEPS:,} are too many; give a longer dt, or use LegS, which takes no steps"
+                f"{MAX_STEPS:,} are too many; give a longer dt, or use LegS, which takes no steps"
             )
         steps = torch.arange(done + 1, until + 1, dtype=self.origin.dtype, device=self.origin.device)
         return (self.origin + self.dt * steps)[:, None]

@@ -16,8 +16,8 @@ from gpvae.inducing.spectral import bandwidth
 from gpvae.kernels import UnsupportedKernelError
 from gpvae.utils.resizable import assign
 
-#: Rough kernels have spectra without end; beyond this many radians a lengthscale their tail is left out.
-MOST_RADIANS = 40.0
+#: Frequency in radians per lengthscale beyond which the heavy spectral tails of rough kernels are ignored.
+MAX_RADIANS = 40.0
 
 
 class TimeMemory(Functionals):
@@ -73,15 +73,15 @@ class TimeMemory(Functionals):
                 f"feed the stream in order, or give {type(self).__name__}(..., origin=) at or before the first input"
             )
         self._extend(origin, last)
-        self.settle(kernel)
+        self.adapt_to_kernel(kernel)
 
     def _extend(self, origin: Tensor, last: Tensor) -> None:
-        """Let the stream reach from its origin to the last input."""
+        """Extend the stream from its origin to the last input."""
         assign(self.origin, origin)
         assign(self.end, torch.fmax(self.end, last))
 
     @torch.no_grad()
-    def settle(self, kernel: Kernel) -> None:
+    def adapt_to_kernel(self, kernel: Kernel) -> None:
         """Choose as many nodes as the kernel needs."""
         num_nodes = self._num_nodes(kernel)
         if num_nodes != len(self.positions):
@@ -107,20 +107,20 @@ class TimeMemory(Functionals):
     def _num_nodes(self, kernel: Kernel) -> int:
         """Enough nodes that twice as many would not move kuu: half the degree of basis times kernel, and some.
 
-        No more than serve as many variables as there are: where those cannot resolve the signal, nor need the nodes,
-        and any number of nodes gives a valid bound.
+        Never more than the number of variables can use: where these do not resolve the signal, the nodes need not
+        either, and any number of nodes gives a valid bound.
         """
         try:
             shortest = bandwidth(kernel, tail=0.3173)  # one over the shortest lengthscale, for RBF
-            radians = min(bandwidth(kernel, tail=1e-17), MOST_RADIANS * shortest) * float(self.length)
+            radians = min(bandwidth(kernel, tail=1e-17), MAX_RADIANS * shortest) * float(self.length)
         except UnsupportedKernelError:
             radians = 4 * self.measure.degree
         enough = (self.measure.degree + radians / 2) / 2 + 24
-        return 32 * math.ceil(min(enough, self.measure.most_nodes) / 32)
+        return 32 * math.ceil(min(enough, self.measure.max_nodes) / 32)
 
 
 class WindowedMemory(TimeMemory):
-    """Projections of f onto an orthonormal basis under a measure that moves on with time, and forgets.
+    """Projections of f onto an orthonormal basis under a measure that slides with time, and forgets.
 
     Args:
         num_inducing: Number of basis functions M.
@@ -165,7 +165,7 @@ class LegS(TimeMemory):
         origin: Where the past begins; the first input seen if not given.
     """
 
-    measure_type = measures.LegS
+    measure_type = measures.ScaledLegendre
 
 
 class CosS(TimeMemory):
@@ -176,7 +176,7 @@ class CosS(TimeMemory):
         origin: Where the past begins; the first input seen if not given.
     """
 
-    measure_type = measures.CosS
+    measure_type = measures.ScaledCosine
 
 
 class LegT(WindowedMemory):
@@ -188,7 +188,7 @@ class LegT(WindowedMemory):
         window: Length of the window; the length of the first task if not given.
     """
 
-    measure_type = measures.LegT
+    measure_type = measures.TranslatedLegendre
 
 
 class LagT(WindowedMemory):
@@ -200,7 +200,7 @@ class LagT(WindowedMemory):
         window: Time constant of the decay; the length of the first task if not given.
     """
 
-    measure_type = measures.LagT
+    measure_type = measures.TranslatedLaguerre
 
 
 class FouT(WindowedMemory):
@@ -212,4 +212,4 @@ class FouT(WindowedMemory):
         window: Length of the window; the length of the first task if not given.
     """
 
-    measure_type = measures.FouT
+    measure_type = measures.TranslatedFourier

@@ -27,6 +27,8 @@ class ContinualModule(LightningModule):
 
     begun: Tensor
     learned: Tensor
+    #: Whether everything is built; a module that needs the number of variables may wait for `build`.
+    built = True
 
     def __init__(self, metrics: Sequence[str], num_variables: int = 1) -> None:
         super().__init__()
@@ -43,13 +45,32 @@ class ContinualModule(LightningModule):
         weights_only: bool | None = True,
         **kwargs: Any,
     ) -> Self:
-        """Load a module from a checkpoint, of which tensors and plain values are read only, wherever it is from."""
+        """Load a module from a checkpoint, of which only tensors and plain values are read."""
         return super().load_from_checkpoint(checkpoint_path, weights_only=weights_only, **kwargs)
 
     def setup(self, stage: str) -> None:
-        """Refuse a device without double precision before anything is moved to it, and precisions that skip steps."""
+        """Build what depends on the data; refuse precisions that skip steps, and devices without double precision."""
         check_precision(str(self.trainer.precision))
         check_double_precision(self.trainer.strategy.root_device)
+        if not self.built:
+            stream = getattr(self.trainer, "datamodule", None)
+            if stream is None:
+                raise ValueError("num_variables is not known: give it, or train with a datamodule")
+            self.build(stream.num_variables)
+
+    def build(self, num_variables: int) -> None:
+        """Build what depends on the number of variables, unless it is built.
+
+        Args:
+            num_variables: Number of observed variables.
+        """
+        if not self.built:
+            self._build(num_variables)
+            self.built = True
+
+    def _build(self, num_variables: int) -> None:
+        """Build what depends on the number of variables."""
+        return
 
     def check_task(self, *data: Tensor) -> None:
         """Raise if a task with such training data cannot be learnt; asked before anything begins."""
@@ -65,12 +86,12 @@ class ContinualModule(LightningModule):
 
     @abstractmethod
     def end_task(self) -> None:
-        """Consolidate what the task has taught, and let go of its data."""
+        """Consolidate the task, and release its data."""
 
     @property
     @abstractmethod
     def attached(self) -> bool:
-        """Whether the data of the present task are at hand."""
+        """Whether the data of the present task are attached."""
 
     @abstractmethod
     def frozen_parameters(self) -> list[nn.Parameter]:
@@ -85,7 +106,7 @@ class ContinualModule(LightningModule):
         return None
 
     def on_fit_start(self) -> None:
-        """Be in training mode altogether; gpytorch shares one module among all models, which others may have left."""
+        """Set training mode everywhere; gpytorch shares one module among all models, whose mode others may change."""
         self.train()
 
     def on_validation_epoch_start(self) -> None:
@@ -125,7 +146,7 @@ class ContinualModule(LightningModule):
         self.on_validation_epoch_end()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse the checkpoint of a module that was built otherwise."""
+        """Refuse the checkpoint of another configuration."""
         check_same_configuration(checkpoint.get("hyper_parameters", {}), self.hparams)
 
 
@@ -141,7 +162,7 @@ def log_name(score: Score) -> str | None:
 
 
 def check_double_precision(device: torch.device) -> None:
-    """Raise if a device has no numbers of double precision, as some have not.
+    """Raise if a device does not support double precision.
 
     Args:
         device: The device.
@@ -156,7 +177,7 @@ def check_double_precision(device: torch.device) -> None:
 
 
 def check_precision(precision: str) -> None:
-    """Raise if a trainer would leave out steps whose gradients overflow, or make covariances of half precision.
+    """Raise if a trainer would skip steps whose gradients overflow, or compute covariances in half precision.
 
     Args:
         precision: As Lightning calls it.
@@ -169,7 +190,7 @@ def check_precision(precision: str) -> None:
 
 
 def check_same_configuration(saved: Mapping[str, Any], present: Mapping[str, Any]) -> None:
-    """Raise unless a checkpoint was saved by something built with the same arguments, and say what differs.
+    """Raise, with the differences, unless a checkpoint was saved with the same arguments.
 
     Args:
         saved: Arguments in the checkpoint.

@@ -15,9 +15,9 @@ from gpvae.utils.distributed import over_processes
 
 
 class Learner(nn.Module, ABC):
-    """Learns one task after the other with a model that is handed to it.
+    """Learns one task after the other with a given model.
 
-    The data of a task come with `attach` and go with `end`; they are never part of the state.
+    The data of a task are held from `attach` to `end`; they are never part of the state.
     """
 
     attached = False
@@ -26,8 +26,8 @@ class Learner(nn.Module, ABC):
 
     def begin(self, gp: OnlineGP, x: Tensor) -> None:
         """Move the inducing variables on to the inputs of a new task."""
-        for stream in gp.streams:
-            stream.begin(gp.kernel, x)
+        for posterior in gp.posteriors:
+            posterior.begin(gp.kernel, x)
 
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
         """Take the data of the task that has begun.
@@ -42,21 +42,21 @@ class Learner(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> Tensor | None:
-        """What a step is to lower, from a batch of points and their places in the task; nothing if nothing is."""
+        """The loss of a batch of points and their indices in the task; None if there is nothing to train."""
 
     def end(self, gp: OnlineGP) -> None:
         """Consolidate the task."""
         with torch.no_grad():
             self._end(gp)
-        for stream in gp.streams:
-            check_finite(stream)
+        for posterior in gp.posteriors:
+            check_finite(posterior)
         gp.conclude(*self.data, at_optimum=self.at_optimum)
         del self.data
         self.attached = False
 
     @abstractmethod
     def _end(self, gp: OnlineGP) -> None:
-        """End the task of every stream of the model."""
+        """End the task of every posterior of the model."""
 
 
 class SiteAccumulator(nn.Module):
@@ -94,7 +94,7 @@ class SiteAccumulator(nn.Module):
         self.seen += over_processes(torch.full_like(self.seen, num_points))
 
     def total(self, num_data: int) -> Site:
-        """The site of all points of the task, each counted once however often they have come.
+        """The site of all points of the task, each counted once however many passes were made.
 
         Args:
             num_data: Number of points of the task.
@@ -109,7 +109,7 @@ class SiteAccumulator(nn.Module):
 
 
 class OnePass(Learner):
-    """Gaussian likelihood, nothing to train: sites of points add up in whatever batches they come.
+    """Gaussian likelihood, nothing to train: sites of points add up over any batches.
 
     Args:
         num_inducing: Number of inducing variables.
@@ -118,34 +118,34 @@ class OnePass(Learner):
 
     sites: Sequence[SiteAccumulator]  # a ModuleList
 
-    def __init__(self, num_inducing: int, num_streams: int) -> None:
+    def __init__(self, num_inducing: int, num_families: int) -> None:
         super().__init__()
-        sites = [SiteAccumulator(num_inducing) for _ in range(num_streams)]
+        sites = [SiteAccumulator(num_inducing) for _ in range(num_families)]
         self.sites = nn.ModuleList(sites)  # type: ignore[assignment]
 
     def begin(self, gp: OnlineGP, x: Tensor) -> None:
         """Begin with no data."""
         super().begin(gp, x)
-        for stream, site in zip(gp.streams, self.sites, strict=True):
-            stream.settle(gp.kernel)
+        for posterior, site in zip(gp.posteriors, self.sites, strict=True):
+            posterior.adapt_to_kernel(gp.kernel)
             site.reset()
 
     @torch.no_grad()
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
         """Whiten once."""
         super().attach(gp, x, y, fixed)
-        self.frames = [stream.task(gp.kernel) for stream in gp.streams]
+        self.frames = [posterior.task(gp.kernel) for posterior in gp.posteriors]
 
     @torch.no_grad()
     def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> None:
         """Add the sites of a batch."""
-        for stream, (frame, _), site in zip(gp.streams, self.frames, self.sites, strict=True):
-            site.add(data_site(frame, gp.likelihood.noise, x, y, stream.power), len(x))
+        for posterior, (frame, _), site in zip(gp.posteriors, self.frames, self.sites, strict=True):
+            site.add(data_site(frame, gp.likelihood.noise, x, y, posterior.power), len(x))
 
     def _end(self, gp: OnlineGP) -> None:
         num_data = len(self.data[0])
-        for stream, (frame, past), site in zip(gp.streams, self.frames, self.sites, strict=True):
-            stream.end(frame, past + site.total(num_data))
+        for posterior, (frame, past), site in zip(gp.posteriors, self.frames, self.sites, strict=True):
+            posterior.end(frame, past + site.total(num_data))
         del self.frames
 
 
@@ -155,7 +155,7 @@ class Collapsed(Learner):
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
         """Prepare the bound."""
         super().attach(gp, x, y, fixed)
-        self.bound = best_bound(gp.stream, gp.kernel, gp.likelihood, x, y)
+        self.bound = best_bound(gp.posterior, gp.kernel, gp.likelihood, x, y)
 
     def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> Tensor | None:
         """The negative bound per point."""
@@ -168,7 +168,7 @@ class Collapsed(Learner):
         return None if self.fixed else -self.bound() / num_data
 
     def _end(self, gp: OnlineGP) -> None:
-        solve(gp.stream, gp.kernel, gp.likelihood, *self.data)
+        solve(gp.posterior, gp.kernel, gp.likelihood, *self.data)
         del self.bound
 
 
@@ -190,13 +190,13 @@ class FreeFormLearner(Learner):
     def begin(self, gp: OnlineGP, x: Tensor) -> None:
         """Begin with what the past says."""
         super().begin(gp, x)
-        _, past = gp.stream.task(gp.kernel)
+        _, past = gp.posterior.task(gp.kernel)
         self.q.restart(Posterior.from_site(past))
 
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
         """Compute once what is fixed."""
         super().attach(gp, x, y, fixed)
-        self.bound = FreeFormBound(gp.stream, gp.kernel, gp.likelihood, x, y, fixed)
+        self.bound = FreeFormBound(gp.posterior, gp.kernel, gp.likelihood, x, y, fixed)
 
     def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> Tensor:
         """The negative bound per point, estimated from a batch."""

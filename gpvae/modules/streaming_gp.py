@@ -64,6 +64,7 @@ class StreamingGP(ContinualModule):
         self,
         method: str = "OHSGPR",
         num_inducing: int = 50,
+        *,
         likelihood: LikelihoodName = "gaussian",
         kernel: KernelName | None = None,
         input_dim: int = 1,
@@ -95,7 +96,7 @@ class StreamingGP(ContinualModule):
         self._start_from(lengthscale, outputscale, noise)
         gaussian = likelihood == "gaussian"
         self.learner = self._build_learner(inference or preset.inference or ("collapsed" if gaussian else "free_form"))
-        self._said: set[type[Warning]] = set()
+        self._warned: set[type[Warning]] = set()
         self._optimised = [*self.learner.parameters(), *self._trained_by_gradients(task=0)]
         self.automatic_optimization = bool(self._optimised)
         if self._optimised:
@@ -115,7 +116,7 @@ class StreamingGP(ContinualModule):
 
     def _build_learner(self, inference: Inference) -> Learner:
         checks.choice("inference", inference, get_args(Inference))
-        families = [stream.inducing for stream in self.gp.streams]
+        families = [posterior.inducing for posterior in self.gp.posteriors]
         trains = bool(self._trained_by_gradients(task=0))
         if self.hyperparameters == "train_always" and not all(family.follows_kernel for family in families):
             raise ValueError(
@@ -135,7 +136,7 @@ class StreamingGP(ContinualModule):
 
     def _trained_by_gradients(self, task: int) -> list[nn.Parameter]:
         """What is trained in a task beside q(u)."""
-        trained = [p for stream in self.gp.streams for p in stream.inducing.parameters()]
+        trained = [p for posterior in self.gp.posteriors for p in posterior.inducing.parameters()]
         if self.hyperparameters == "train_always" or (self.hyperparameters == "train_first_task" and task == 0):
             trained += self._hyperparameters
         return trained
@@ -154,7 +155,7 @@ class StreamingGP(ContinualModule):
 
     @property
     def attached(self) -> bool:
-        """Whether the data of the present task are at hand."""
+        """Whether the data of the present task are attached."""
         return self.learner.attached
 
     def check_task(self, *data: Tensor) -> None:
@@ -189,7 +190,7 @@ class StreamingGP(ContinualModule):
         with only_training(self._trained(), self.gp, self.learner):
             loss = self.learner.loss(self.gp, *batch)
         if loss is None and self._optimised:  # nothing left to train in this task
-            loss = torch.zeros_like(self.gp.stream.c)
+            loss = torch.zeros_like(self.gp.posterior.c)
         if loss is None:
             return None
         if not bool(torch.isfinite(loss)):
@@ -207,24 +208,23 @@ class StreamingGP(ContinualModule):
         return [p for p in self._optimised if id(p) not in trained]
 
     def end_task(self) -> None:
-        """Consolidate the posterior.
+        """Consolidate the posterior; each kind of warning about the model is shown once.
 
-        That the variables are too few is said once when it begins, and once more, with the final number, at the end;
-        that kernel and noise do not suit the data, once.
+        `on_train_end` repeats the warning about too few variables with the final number.
         """
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             self.learner.end(self.gp)
         self.learned += 1
         for warning in caught:
-            if warning.category not in self._said:
+            if warning.category not in self._warned:
                 rank_zero_warn(str(warning.message), category=warning.category)
             if warning.category in (ResolutionWarning, MisfitWarning):
-                self._said.add(warning.category)
+                self._warned.add(warning.category)
 
     def on_train_end(self) -> None:
-        """Say how many variables the whole stream would have needed, if they were too few."""
-        if ResolutionWarning in self._said:
+        """Warn with the number of variables that the whole stream needs, if they were too few."""
+        if ResolutionWarning in self._warned:
             warn_unresolved(self.gp.inducing, self.gp.kernel, stacklevel=3)
 
     def on_validation_epoch_end(self) -> None:

@@ -1,6 +1,7 @@
 """The continual GP-VAE as a LightningModule."""
 
-from collections.abc import Callable
+import copy
+from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
@@ -11,30 +12,28 @@ from torch.nn.parallel import DistributedDataParallel
 
 from gpvae.inference import only_training
 from gpvae.methods import KernelName, Scalar, families_of, find_method, latent_kernel
-from gpvae.metrics import equal_mixture
+from gpvae.metrics import TaskScores, equal_mixture
 from gpvae.modules.base import ContinualModule
-from gpvae.sites import Site
+from gpvae.modules.divergence import divergence, is_finite
 from gpvae.utils import checks
 from gpvae.utils.distributed import num_processes, over_processes
-from gpvae.utils.row_store import take
+from gpvae.utils.resizable import rename_former_children
 from gpvae.vae import ewc
-from gpvae.vae.ewc import squared_gradients
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.model import GPVAE
 from gpvae.vae.networks import Decoder, Encoder
 from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
-from gpvae.vae.shared_times import View
+from gpvae.vae.task import SeriesTask, check_observations
 
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
 
+METRICS = ("nlpd", "rmse", "coverage")
 #: Learning rate of noise and lengthscales against that of the networks.
 SCALE_RATE = 10.0
-#: What the names of the state of the posteriors begin with.
-STREAM = "vae.stream."
-#: Series whose observations are counted together.
-AT_ONCE = 1024
+#: Prefix of the posterior in a state.
+POSTERIOR = "vae.posterior."
 
 
 class SVGPVAE(ContinualModule):
@@ -43,7 +42,7 @@ class SVGPVAE(ContinualModule):
     Args:
         method: OSVGP, OVC, OVC-per-dim or OHSVGP; or a family of inducing variables, such as CosS.
         num_inducing: Number of inducing variables M of each latent dimension.
-        num_variables: Number of observed variables.
+        num_variables: Number of observed variables; that of the data, known once they are set up, if not given.
         latent_dim: Number of latent dimensions L.
         hidden_dim: Width of the hidden layers of encoder and decoder.
         kernel: Kernel of the latent functions, with a lengthscale for each latent dimension.
@@ -64,8 +63,7 @@ class SVGPVAE(ContinualModule):
             the variational bound, 1 expectation propagation, which trusts the past less where they resolve it less.
         shared_precision: Keep one posterior covariance for all series of what tasks have taught, and the means of each:
             memory M times smaller, for very many series. Within a task each series has its own.
-        sites_folder: Folder, one for each run, to keep what is known of each series in files, not in memory: for more
-            series than memory holds.
+        sites_folder: Folder, one for each run, in which the sites of all series are kept instead of in memory.
         lr: Learning rate of Adam; noise and lengthscales, of which there are few, learn ten times as fast.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
@@ -77,7 +75,8 @@ class SVGPVAE(ContinualModule):
         self,
         method: str = "OHSVGP",
         num_inducing: int = 50,
-        num_variables: int = 17,
+        *,
+        num_variables: int | None = None,
         latent_dim: int = 20,
         hidden_dim: int = 64,
         kernel: KernelName = "rbf",
@@ -103,31 +102,46 @@ class SVGPVAE(ContinualModule):
         checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
         checks.above_zero(lr=lr, latent_dim=latent_dim, hidden_dim=hidden_dim, num_samples=num_samples, longest=longest)
         checks.above_zero(ewc_strength=ewc_strength or None, replay_strength=replay_strength or None)  # 0 is none
-        super().__init__(["nlpd", "rmse", "coverage"], num_variables)
+        super().__init__(METRICS)
         self.save_hyperparameters()
         self.lr, self.hyperparameters, self.num_samples, self.seed = lr, hyperparameters, num_samples, seed
+        self.consolidation, self.ewc_running = consolidation, ewc_running
         self.ewc_strength, self.replay_strength = ewc_strength, replay_strength
         (family,) = families_of(find_method(method), inducing, num_inducing, 1, seed, inducing_options)
-        num_phases = len(periods or [])
-        decoder = Decoder(latent_dim, num_variables, hidden_dim, shared_noise, num_phases=num_phases)
-        self.vae = GPVAE(
-            Encoder(num_variables, latent_dim, hidden_dim, num_phases),
-            decoder,
-            latent_kernel(kernel, latent_dim, shortest, longest),
-            family,
-            periods or [],
-            power,
-            shared_precision,
-            sites_folder,
+        network = {"latent_dim": latent_dim, "num_hidden": hidden_dim, "num_phases": len(periods or [])}
+        self._makers = (
+            partial(Decoder, shared_noise=shared_noise, **network),
+            partial(Encoder, **network),
+            partial(
+                GPVAE,
+                kernel=latent_kernel(kernel, latent_dim, shortest, longest),
+                inducing=family,
+                periods=periods or [],
+                power=power,
+                shared_precision=shared_precision,
+                folder=sites_folder,
+            ),
         )
-        rows = [f"{STREAM}{name}" for name in self.vae.stream.rows]  # of each process its own
-        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, rows)
-        networks = ewc.flat([self.vae.encoder, self.vae.decoder])
-        self.ewc = ewc.EWC(len(networks), ewc_running) if consolidation in ("ewc", "both") else None
-        self.replay = Replay(decoder) if consolidation in ("replay", "both") else None
         self.register_buffer("steps_taken", torch.zeros((), dtype=torch.int64))
+        self._task: SeriesTask | None = None
+        self.built = False
+        if num_variables is not None:
+            self.build(num_variables)
+
+    def _build(self, num_variables: int) -> None:
+        """Build networks and posteriors."""
+        self.hparams["num_variables"] = num_variables
+        self._hparams_initial = copy.deepcopy(self.hparams)  # what loggers are given
+        self.scores = TaskScores(METRICS, num_variables)
+        make_decoder, make_encoder, make_vae = self._makers
+        decoder = make_decoder(num_variables=num_variables)
+        self.vae = make_vae(encoder=make_encoder(num_variables=num_variables), decoder=decoder)
+        rows = [f"{POSTERIOR}{name}" for name in self.vae.posterior.rows]  # of each process its own
+        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, rows)
+        num_parameters = len(ewc.flat([self.vae.encoder, self.vae.decoder]))
+        self.ewc = ewc.EWC(num_parameters, self.ewc_running) if self.consolidation in ("ewc", "both") else None
+        self.replay = Replay(decoder) if self.consolidation in ("replay", "both") else None
         self.resolution = Resolution()
-        self._data: tuple[Tensor, Tensor, Tensor] | None = None
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """Adam on networks and inducing points, and at a higher rate on the few scales, which are logarithms."""
@@ -137,7 +151,7 @@ class SVGPVAE(ContinualModule):
         return torch.optim.Adam(groups, lr=self.lr)
 
     def _optimised(self) -> list[nn.Parameter]:
-        return [*self._networks(), *self.vae.stream.inducing.parameters(), *self._kernel_parameters()]
+        return [*self._networks(), *self.vae.posterior.inducing.parameters(), *self._kernel_parameters()]
 
     def _networks(self) -> list[nn.Parameter]:
         return [*self.vae.encoder.parameters(), *self.vae.decoder.parameters()]
@@ -146,23 +160,18 @@ class SVGPVAE(ContinualModule):
         return [] if self.hyperparameters == "fixed" else list(self.vae.kernel.parameters())
 
     def _trained_in_gp(self) -> list[nn.Parameter]:
-        """What is trained in the present task beside the networks."""
+        """The parameters other than networks that the present task trains."""
         kernel = self.hyperparameters == "train_always" or self.learned == 0
-        return [*self.vae.stream.inducing.parameters(), *(self._kernel_parameters() if kernel else [])]
+        return [*self.vae.posterior.inducing.parameters(), *(self._kernel_parameters() if kernel else [])]
 
     @property
     def attached(self) -> bool:
-        """Whether the data of the present task are at hand."""
-        return self._data is not None
+        """Whether the data of the present task are attached."""
+        return self._task is not None
 
     def check_task(self, *data: Tensor) -> None:
-        """Refuse a task of which nothing is known."""
-        times, _, mask = data
-        if not any(bool(part.any()) for part in mask.split(AT_ONCE)):
-            raise ValueError(
-                f"nothing is observed at the training times of the task from {float(times[0]):g} to "
-                f"{float(times[-1]):g}; leave it out, or make tasks longer"
-            )
+        """Refuse a task without observations, or with another number of variables."""
+        check_observations(self.hparams["num_variables"], *data)
 
     def begin_task(self, *data: Tensor) -> None:
         """Move the inducing variables on to the times of a new task.
@@ -172,7 +181,7 @@ class SVGPVAE(ContinualModule):
         """
         self.check_task(*data)
         times = data[0].to(self.device)
-        self.vae.stream.begin(self.vae.kernel, times[:, None])
+        self.vae.posterior.begin(self.vae.kernel, times[:, None])
         if self.begun == 0:
             self.resolution.start.copy_(times[0])
         self.begun += 1
@@ -184,25 +193,11 @@ class SVGPVAE(ContinualModule):
         Args:
             data: Times `[T]`, observations `[B, T, V]` and which of them there are, `[B, T, V]`.
         """
-        times, y, mask = data
-        times = times.to(self.device)
-        self._data, self._series = (times, y, mask), self.vae.stream.own(len(y))
+        self._task = task = SeriesTask(self.vae, *data, fixed=not self._trained_in_gp())
         if self.ewc is not None:
-            observed = sum(int(take(mask, some).sum()) for some in self._series.split(AT_ONCE))
-            self._num_values = over_processes(torch.tensor(observed, device=self.device))
-        with torch.no_grad():
-            frame, carry = self.vae.stream.carry(self.vae.kernel)
-            self._fixed = None if self._trained_in_gp() else self._condensed(View.of(frame, times), carry)
+            self._num_values = over_processes(torch.tensor(task.num_observed(), device=self.device))
         if self.replay is not None and self.learned > 0:
-            seed = self.seed + int(self.learned)
-            self.replay.prepare(self.vae, frame, carry, self._series, float(times[0]), seed)
-
-    def _condensed(self, view: View, carry: Callable[[Site], Site]) -> tuple[View, Site]:
-        """The times of the task and the past of all series, seen from the few variables that the task touches."""
-        stream, (few, U) = self.vae.stream, view.condensed()
-        if not stream.started:
-            return few, carry(stream.site).through(U)
-        return few, stream.keep("task", self._series, lambda some: carry(stream.site_of(some)).through(U))
+            self.replay.prepare(task, seed=self.seed + int(self.learned))
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         """One step on a batch of series: their numbers, times, observations and mask."""
@@ -210,7 +205,7 @@ class SVGPVAE(ContinualModule):
         try:
             loss = self._loss(*batch)
         except ValueError as error:
-            if self._finite():
+            if is_finite(self.vae.kernel, self._optimised()):
                 raise
             # A covariance or a distribution was given NaN.
             raise self._diverged("the loss became NaN", batch_idx) from error
@@ -219,20 +214,20 @@ class SVGPVAE(ContinualModule):
         return loss + 0.0 * sum(p.sum() for p in frozen)
 
     def _loss(self, series: Tensor, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
+        assert self._task is not None
         draws = Draws(self.seed, "train", int(self.steps_taken))
         self.steps_taken += 1
         # Gradients are averaged over processes, each with its own series: a mean over all needs the mean of the counts.
         counts = over_processes(torch.stack([mask.sum(), torch.full_like(mask.sum(), len(series))]))
         num_values, num_series = counts.clamp_min(1) / num_processes()
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
-            view, past = self._task(times, series)
+            view, past = self._task.of_series(times, series)
             noise = draws.normal(series, *view.prior.shape)
             value = self.vae.bound(view, past, y, mask, noise).sum() / num_values
         loss = -value
         self.log("train/bound", value, prog_bar=True, sync_dist=True)
         if self.ewc is not None:
-            penalty = self.ewc_strength * self.ewc(ewc.flat([self.vae.encoder, self.vae.decoder]))
-            penalty = penalty / self._num_values
+            penalty = self.ewc_strength * self.ewc(ewc.flat([self.vae.encoder, self.vae.decoder])) / self._num_values
             loss = loss + penalty
             self.log("train/ewc", penalty, sync_dist=True)
         if self.replay is not None and self.learned > 0:
@@ -241,26 +236,9 @@ class SVGPVAE(ContinualModule):
             self.log("train/replay", disagreement, sync_dist=True)
         return loss
 
-    def _finite(self) -> bool:
-        """Whether all that is trained is finite, and lengthscales, which are logarithms, neither zero nor infinite."""
-        scales = [self.vae.kernel.lengthscale, self.vae.kernel.lengthscale.reciprocal()]
-        return all(bool(torch.isfinite(value).all()) for value in (*self._optimised(), *scales))
-
     def _diverged(self, what: str, step: int) -> FloatingPointError:
-        assert self._data is not None
-        _, y, mask = self._data
-        known = (take(y, some)[take(mask, some)].abs() for some in self._series.split(AT_ONCE))
-        largest = max((float(part.max()) for part in known if len(part)), default=0.0)
-        return FloatingPointError(
-            f"{what} in task {int(self.begun)}, step {step}; lower lr (now {self.lr:g}), or look at the data, whose "
-            f"largest value is {largest:.3g}"
-        )
-
-    def _task(self, times: Tensor, series: Tensor) -> tuple[View, Site]:
-        if self._fixed is None:
-            return self.vae.task(times, series)
-        view, past = self._fixed
-        return view, self.vae.stream.of_series(past, series)
+        assert self._task is not None
+        return divergence(what, int(self.begun), step, self.lr, self._task.largest())
 
     def frozen_parameters(self) -> list[nn.Parameter]:
         """The kernel after the first task, unless it is trained throughout."""
@@ -269,42 +247,35 @@ class SVGPVAE(ContinualModule):
 
     def end_task(self) -> None:
         """Consolidate posterior, encoder and decoder."""
-        assert self._data is not None
-        if not self._finite():  # no loss has told of the last step
+        task = self._task
+        assert task is not None
+        if not is_finite(self.vae.kernel, self._optimised()):  # the last step has no loss after it
             raise self._diverged("a parameter became NaN or infinite", int(self.steps_taken))
         if self.ewc is not None:
             parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()
-            self.ewc.consolidate(parameters, self.fisher(*self._data))
+            draws = Draws(self.seed, "fisher", int(self.learned))
+            self.ewc.consolidate(parameters, over_processes(ewc.fisher(task, draws)))
         if self.replay is not None:
             self.replay.keep(self.vae.decoder)
-        self.vae.consolidate(*self._data)
+        self.vae.consolidate(task.times, task.y, task.mask)
         self.learned += 1
-        self.resolution.measure(self.vae, float(self._data[0][-1]))
-        self._data = self._fixed = None
+        self.resolution.measure(self.vae, float(task.times[-1]))
+        self._task = None
 
     def on_validation_epoch_end(self) -> None:
         """Log the scores, and `memory/resolved`: the share of the latents' prior variance that can be remembered."""
         super().on_validation_epoch_end()
         self.log("memory/resolved", self.resolution.share.float())
 
-    def fisher(self, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
-        """The diagonal Fisher information of encoder and decoder, a sum over series of squared gradients."""
-        draws, parts = Draws(self.seed, "fisher", int(self.learned)), []
-        for some in self.vae.stream.own(len(y)).split(self.vae.stream.at_once):
-            with torch.no_grad():
-                view, past = self._task(times, some)
-            noise = draws.normal(some, *view.prior.shape)
-            parts.append(squared_gradients(self.vae, view, past, take(y, some), take(mask, some), noise).sum(0))
-        return over_processes(torch.stack(parts).sum(0))
-
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Save what all processes know."""
-        self.vae.stream.gather(checkpoint["state_dict"], STREAM)
+        """Save the sites of all processes."""
+        self.vae.posterior.gather(checkpoint["state_dict"], POSTERIOR)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse the checkpoint of a module that was built otherwise; take what belongs to this process."""
+        """Refuse the checkpoint of another configuration; keep the series of this process."""
         super().on_load_checkpoint(checkpoint)
-        self.vae.stream.share(checkpoint["state_dict"], STREAM)
+        rename_former_children(self.vae, checkpoint["state_dict"], "vae.")
+        self.vae.posterior.share(checkpoint["state_dict"], POSTERIOR)
 
     def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
         """The predictive distribution of the observed values of a batch, and these values."""

@@ -1,4 +1,4 @@
-"""Inputs as people hand them in: turned into tensors, or refused with a sentence that helps."""
+"""Validation of inputs and options: conversion to tensors, and errors that say what to do."""
 
 import difflib
 import math
@@ -16,7 +16,7 @@ def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x") -> Tensor:
     Args:
         x: The inputs.
         like: A tensor whose device and dtype the result takes.
-        name: What to call them in errors.
+        name: Name to use in errors.
     """
     x = _tensor(x, name).to(like)
     if x.ndim == 1:
@@ -38,7 +38,7 @@ def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str
         y: The targets; `[N, 1]` becomes `[N]` where there is one output.
         x: The inputs, checked.
         batch_shape: `*L` of the kernel.
-        name: What to call them in errors.
+        name: Name to use in errors.
     """
     y = _tensor(y, name).to(x)
     if not batch_shape and y.ndim == 2 and y.shape[-1] == 1:
@@ -51,7 +51,7 @@ def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str
 
 
 def choice(name: str, value: str, choices: Iterable[str]) -> None:
-    """Raise unless an option is one of those there are."""
+    """Raise unless an option is one of the choices."""
     choices = list(choices)
     if value not in choices:
         raise ValueError(f"{name} is one of {', '.join(choices)}; got {value!r}{nearest(value, choices)}")
@@ -65,7 +65,7 @@ def above_zero(**values: float | None) -> None:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """` (did you mean 'x'?)` where a word is close to one of those there are, else nothing."""
+    """` (did you mean 'x'?)` if a word is close to one of the given words, else an empty string."""
     by_lower = {w.lower(): w for w in words}
     found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.5)
     return f" (did you mean {by_lower[found[0]]!r}?)" if found else ""

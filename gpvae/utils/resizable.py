@@ -11,9 +11,22 @@ from torch import Tensor, nn
 def assign(target: Tensor, value: Tensor) -> None:
     """Put `value` into a buffer or parameter in place, whatever its shape was.
 
-    It is laid out as a state that is loaded would be: matrix products depend on that, in their last bits.
+    It is made contiguous like a loaded state, because the last bits of matrix products depend on the layout.
     """
     target.data = value.detach().to(target).clone(memory_format=torch.contiguous_format)
+
+
+def rename_former_children(module: Any, state_dict: dict[str, Any], prefix: str, *_: object) -> None:  # noqa: ANN401
+    """Rename children in a state that was saved when they had other names; a `load_state_dict` pre-hook.
+
+    Args:
+        module: A module whose `former_children` maps former names of its children to present ones.
+        state_dict: The state, changed in place.
+        prefix: Prefix of the module in the state.
+    """
+    for former, name in module.former_children.items():
+        for key in [key for key in state_dict if str(key).startswith(f"{prefix}{former}.")]:
+            state_dict[f"{prefix}{name}.{key.removeprefix(f'{prefix}{former}.')}"] = state_dict.pop(key)
 
 
 def same(a: Tensor, b: Tensor) -> bool:
@@ -26,7 +39,7 @@ def same(a: Tensor, b: Tensor) -> bool:
 class Resizable(nn.Module):
     """A module whose own buffers and parameters take the shapes of the state that is loaded into them.
 
-    So that a state does not end up in a module it does not belong to, a checksum of the configuration goes with it.
+    A checksum of the configuration is saved with the state, so that it is not loaded into another kind of module.
     """
 
     signature: Tensor
@@ -37,7 +50,7 @@ class Resizable(nn.Module):
 
     @property
     def configuration(self) -> str:
-        """Whatever a state must have in common with the module that it is loaded into."""
+        """Options that a state must share with the module that it is loaded into."""
         return type(self).__name__
 
     def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:

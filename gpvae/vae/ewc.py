@@ -7,8 +7,11 @@ from torch import Tensor, nn
 from torch.func import functional_call, vjp, vmap
 
 from gpvae.sites import Site
+from gpvae.utils.row_store import take
+from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.model import GPVAE, bound, sample
 from gpvae.vae.shared_times import View
+from gpvae.vae.task import SeriesTask
 
 
 class EWC(nn.Module):
@@ -96,7 +99,7 @@ def squared_gradients(vae: GPVAE, view: View, past: Site, y: Tensor, mask: Tenso
     """
     with torch.enable_grad():
         encoded = tuple(part.detach().requires_grad_() for part in vae.encode(view.times, y, mask))
-        q = vae.posterior(view, past, *encoded)
+        q = vae.infer(view, past, *encoded)
         f = sample(q, view, noise)
         decoded = vae.decode(view.times, f)
         value = bound(q, past, decoded, y, mask).sum()
@@ -105,3 +108,19 @@ def squared_gradients(vae: GPVAE, view: View, past: Site, y: Tensor, mask: Tenso
     encoder = per_sample_gradients(vae.encoder, (y, mask, clock), by_output[:2])
     decoder = per_sample_gradients(vae.decoder, (f.detach(), clock), by_output[2:])
     return torch.cat([encoder, decoder], -1).square()
+
+
+def fisher(task: SeriesTask, draws: Draws) -> Tensor:
+    """The diagonal Fisher information of encoder and decoder, a sum over series of squared gradients, flat.
+
+    Args:
+        task: The task, of which the series of this process count.
+        draws: Where random numbers come from.
+    """
+    parts = []
+    for some in task.series.split(task.vae.posterior.at_once):
+        with torch.no_grad():
+            view, past = task.of_series(task.times, some)
+        noise, data = draws.normal(some, *view.prior.shape), (take(task.y, some), take(task.mask, some))
+        parts.append(squared_gradients(task.vae, view, past, *data, noise).sum(0))
+    return torch.stack(parts).sum(0)

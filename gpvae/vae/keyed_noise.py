@@ -1,4 +1,4 @@
-"""Random numbers that depend on what they are for, not on who draws them."""
+"""Random numbers that depend on their purpose, not on the process that draws them."""
 
 import hashlib
 
@@ -7,14 +7,13 @@ from torch import Tensor
 
 
 class Draws:
-    """Numbers that are a function of a seed, an occasion and a series: the same on any number of processes.
+    """Random numbers that are a function of a seed, an occasion and a series.
 
-    So training in batches that processes share, evaluation in batches of another size, and a run that is resumed all
-    see the same numbers.
+    They are the same for any number of processes, for any batch size, and in a run that is resumed.
 
     Args:
         seed: The seed.
-        occasion: What they are for, such as `train`, and which time.
+        occasion: What they are for, such as `train`, and the step.
 
     Example:
         >>> import torch
@@ -24,7 +23,7 @@ class Draws:
     """
 
     def __init__(self, seed: int, *occasion: str | int) -> None:
-        self.words: tuple[str | int, ...] = (seed, *occasion)
+        self.key: tuple[str | int, ...] = (seed, *occasion)
 
     def normal(self, series: Tensor, *shape: int, purpose: str = "") -> Tensor:
         """Standard normal draws in double precision, `[B, *shape]`, for series `[B]`.
@@ -32,7 +31,7 @@ class Draws:
         Args:
             series: Which series.
             shape: Shape of what each gets.
-            purpose: Another purpose has other numbers.
+            purpose: Different purposes have different numbers.
         """
         drawn = [
             torch.randn(shape, generator=self._generator(purpose, number), dtype=torch.float64)
@@ -45,6 +44,6 @@ class Draws:
         return torch.randint(number, (size,), generator=self._generator("choices", 0))
 
     def _generator(self, purpose: str, number: int) -> torch.Generator:
-        words = " ".join(map(str, (*self.words, purpose, number)))
+        words = " ".join(map(str, (*self.key, purpose, number)))
         digest = hashlib.blake2b(words.encode(), digest_size=7).digest()
         return torch.Generator().manual_seed(int.from_bytes(digest, "big"))

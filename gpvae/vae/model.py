@@ -7,6 +7,7 @@ observations of f, so q(u) is conjugate: in the site of a series G = Σ a aᵀ/�
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from gpytorch.kernels import Kernel
@@ -17,6 +18,7 @@ from gpvae.bounds import online_elbo
 from gpvae.inducing import InducingVariables
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
+from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.row_store import take
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.networks import Clock, Decoder, Encoder
@@ -32,11 +34,13 @@ class GPVAE(nn.Module):
         decoder: The decoder.
         kernel: A kernel of batch shape `[L]`, over time.
         inducing: A family of inducing variables.
-        periods: Periods of the clock that encoder and decoder look at.
-        power: α of power expectation propagation, by which the past is handed on from task to task.
+        periods: Periods of the clock that is an input of encoder and decoder.
+        power: α of power expectation propagation, by which past sites are transported.
         shared_precision: One posterior covariance for all series, once a task has ended; see `SeriesPosterior`.
-        folder: Where to keep what is known of each series; in memory if not given.
+        folder: Folder for the sites of the series; they are kept in memory if not given.
     """
+
+    former_children: ClassVar = {"stream": "posterior"}
 
     def __init__(
         self,
@@ -44,6 +48,7 @@ class GPVAE(nn.Module):
         decoder: Decoder,
         kernel: Kernel,
         inducing: InducingVariables,
+        *,
         periods: Sequence[float] = (),
         power: float = 0.0,
         shared_precision: bool = False,
@@ -53,7 +58,10 @@ class GPVAE(nn.Module):
         self.encoder, self.decoder, self.clock = encoder, decoder, Clock(periods)
         self.kernel = kernel.double()
         (latent_dim,) = kernel.batch_shape
-        self.stream = SeriesPosterior(inducing, latent_dim, power, shared_precision, folder)
+        self.posterior = SeriesPosterior(
+            inducing, latent_dim, power=power, shared_precision=shared_precision, folder=folder
+        )
+        self.register_load_state_dict_pre_hook(rename_former_children)  # type: ignore[no-untyped-call]
 
     def task(self, times: Tensor, series: Tensor | None = None) -> tuple[View, Site]:
         """Times of the present task, and the past of each series, seen from its inducing variables.
@@ -62,8 +70,8 @@ class GPVAE(nn.Module):
             times: `[T]`.
             series: Which series of this process; all if not given.
         """
-        frame, carry = self.stream.carry(self.kernel)
-        return View.of(frame, times), carry(self.stream.site_of(series))
+        frame, transport = self.posterior.task_frame(self.kernel)
+        return View.of(frame, times), transport(self.posterior.site_of(series))
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`."""
@@ -73,8 +81,8 @@ class GPVAE(nn.Module):
         """Mean and standard deviation of y, `[..., T, V]`, given latents `[..., L, T]`."""
         return self.decoder(f, self.clock(times))
 
-    def posterior(self, view: View, past: Site, mean: Tensor, precision: Tensor) -> Posterior:
-        """q(v) of each series and latent dimension, `[B, L]`, given the past and what the encoder says."""
+    def infer(self, view: View, past: Site, mean: Tensor, precision: Tensor) -> Posterior:
+        """q(v) of each series and latent dimension, `[B, L]`, given the past and pseudo-observations of the task."""
         return Posterior.from_site(past + pseudo_site(view, mean, precision))
 
     def bound(self, view: View, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
@@ -89,27 +97,27 @@ class GPVAE(nn.Module):
             mask: Which of them there are.
             noise: A standard normal draw `[B, L, T]` that makes a sample of f.
         """
-        q = self.posterior(view, past, *self.encode(view.times, y, mask))
+        q = self.infer(view, past, *self.encode(view.times, y, mask))
         return bound(q, past, self.decode(view.times, sample(q, view, noise)), y, mask)
 
     @torch.no_grad()
     def consolidate(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
-        """End a task: what its data say, through the encoder as it is now, joins the past.
+        """End a task: the sites of its data, by the present encoder, are added to the past.
 
         Args:
             times: `[T]`.
-            y: Observations of all series, `[S, T, V]`; those of this process are looked at, some at a time.
+            y: Observations of all series, `[S, T, V]`; those of this process are used, some at a time.
             mask: Which of them there are.
         """
-        self.stream.settle(self.kernel)
-        frame, carry = self.stream.carry(self.kernel)
+        self.posterior.adapt_to_kernel(self.kernel)
+        frame, transport = self.posterior.task_frame(self.kernel)
         view = View.of(frame, times)
 
         def learnt(series: Tensor) -> Site:
             encoded = self.encode(times, take(y, series), take(mask, series))
-            return carry(self.stream.site_of(series)) + pseudo_site(view, *encoded)
+            return transport(self.posterior.site_of(series)) + pseudo_site(view, *encoded)
 
-        self.stream.end_series(frame, len(y), learnt)
+        self.posterior.end_series(frame, len(y), learnt)
 
     @torch.no_grad()
     def latent(self, times: Tensor, series: Tensor | None = None) -> Normal:
@@ -119,8 +127,8 @@ class GPVAE(nn.Module):
             times: `[T]`.
             series: Which series of this process; all if not given.
         """
-        frame, carry = self.stream.present_frame(self.kernel)
-        return View.of(frame, times).latent(Posterior.from_site(carry(self.stream.site_of(series))))
+        frame, transport = self.posterior.present_frame(self.kernel)
+        return View.of(frame, times).latent(Posterior.from_site(transport(self.posterior.site_of(series))))
 
     @torch.no_grad()
     def resolved(self, times: Tensor) -> Tensor:
@@ -129,7 +137,7 @@ class GPVAE(nn.Module):
         Args:
             times: Times within the stream so far, `[T]`.
         """
-        view = View.of(self.stream.present_frame(self.kernel)[0], times)
+        view = View.of(self.posterior.present_frame(self.kernel)[0], times)
         return 1 - (view.residual / view.prior).mean(-1)
 
     @torch.no_grad()
@@ -161,7 +169,7 @@ def sample(q: Posterior, view: View, noise: Tensor) -> Tensor:
 
 
 def bound(q: Posterior, past: Site, decoded: tuple[Tensor, Tensor], y: Tensor, mask: Tensor) -> Tensor:
-    """The bound of each series, `[B]`, from what the decoder makes of a draw of f."""
+    """The bound of each series, `[B]`, from the outputs of the decoder for a draw of f."""
     log_prob = Normal(*decoded).log_prob(torch.where(mask, y, 0.0))
     expected = torch.where(mask, log_prob, 0.0).double().sum((-2, -1))
     return expected + online_elbo(q, past, torch.zeros_like(q.mean[..., 0])).sum(-1)

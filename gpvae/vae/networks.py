@@ -1,4 +1,4 @@
-"""The encoder and decoder that all GP-VAEs share, and the clock that they may look at."""
+"""The encoder and decoder of all GP-VAEs, and the clock that may be an input of both."""
 
 import math
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-#: Least variance of a pseudo-observation, against a prior variance of one.
-LEAST_VARIANCE = 1e-4
+#: Minimum variance of a pseudo-observation, relative to a prior variance of one.
+MIN_VARIANCE = 1e-4
 
 
 def mlp(num_in: int, num_hidden: int, num_out: int) -> nn.Sequential:
@@ -17,7 +17,7 @@ def mlp(num_in: int, num_hidden: int, num_out: int) -> nn.Sequential:
 
 
 class Clock(nn.Module):
-    """The phases of known periods, such as the hour of the day: what needs no memory.
+    """The phases of known periods, such as the hour of the day, which need no memory.
 
     Args:
         periods: The periods, in units of time; none for no clock.
@@ -40,7 +40,7 @@ class Clock(nn.Module):
 class Encoder(nn.Module):
     """y_t → pseudo-observations ỹ_t of the latents, and their variances ṽ_t.
 
-    What is masked does not enter; a time step of which nothing is observed says nothing about the latents.
+    Masked values are ignored; a time without observations has precision zero.
 
     Args:
         num_variables: Number of observed variables V.
@@ -63,7 +63,7 @@ class Encoder(nn.Module):
         """
         seen = torch.cat([torch.where(mask, y, 0.0), mask.to(y), clock.to(y).expand(*y.shape[:-1], -1)], -1)
         mean, raw = self.network(seen).double().mT.chunk(2, dim=-2)
-        return mean, mask.any(-1)[..., None, :] / (softplus(raw) + LEAST_VARIANCE)
+        return mean, mask.any(-1)[..., None, :] / (softplus(raw) + MIN_VARIANCE)
 
 
 class Decoder(nn.Module):
@@ -83,6 +83,7 @@ class Decoder(nn.Module):
         latent_dim: int,
         num_variables: int,
         num_hidden: int,
+        *,
         shared_noise: bool = False,
         noise: float = 0.5,
         num_phases: int = 0,

@@ -1,34 +1,31 @@
-"""Posterior replay: the previous posterior supplies past latents, the previous decoder what to make of them.
+"""Posterior replay: the previous posterior supplies past latents, the previous decoder their targets.
 
-No data are kept. The old q(u) still knows the past latents, and the old decoder what they mean; the new decoder is
-asked to say the same of them as the inducing variables of the new task show them: blurred where they resolve less.
+No data are kept. The new decoder is trained to agree with the previous one on past latents, as the inducing variables
+of the new task represent them: blurred where these resolve less.
 """
 
 import copy
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.distributions import Normal, kl_divergence
 
 from gpvae.posteriors import Posterior
-from gpvae.sites import Site
-from gpvae.streaming import Frame
 from gpvae.utils.distributed import own_places
 from gpvae.utils.row_store import fill, take
 from gpvae.vae.keyed_noise import Draws
-from gpvae.vae.model import GPVAE
 from gpvae.vae.networks import Decoder
 from gpvae.vae.shared_times import View
+from gpvae.vae.task import SeriesTask
 
 
 class Replay(nn.Module):
-    """KL between what the previous and the present decoder say of past latents.
+    """KL between the outputs of the previous and the present decoder for past latents.
 
     Args:
         decoder: The decoder that learns.
-        num_times: Number of past times at hand in a task, drawn anew for each.
-        num_draws: How many of them a step looks at.
+        num_times: Number of past times available in a task, drawn anew for each task.
+        num_draws: Number of them that each step uses.
     """
 
     def __init__(self, decoder: Decoder, num_times: int = 256, num_draws: int = 64) -> None:
@@ -43,32 +40,27 @@ class Replay(nn.Module):
         self.before.load_state_dict(decoder.state_dict())
 
     @torch.no_grad()
-    def prepare(
-        self, vae: GPVAE, frame: Frame, carry: Callable[[Site], Site], series: Tensor, end: float, seed: int
-    ) -> None:
-        """Look up the latents of all series of this process at past times, once for the task.
+    def prepare(self, task: SeriesTask, seed: int) -> None:
+        """Compute the latents of all series of this process at past times, once for the task.
 
         Args:
-            vae: The model, its past consolidated.
-            frame: The frame of the new task.
-            carry: How the past is seen from it.
-            series: The series.
-            end: Time at which the past ends.
+            task: The new task; the past ends where it begins.
             seed: Seed of the times.
         """
+        vae, end, series = task.vae, float(task.times[0]), task.series
         rng = torch.Generator().manual_seed(seed)
         times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64).to(series.device)
         self.clock = vae.clock(times)
-        before, as_it_was = vae.stream.present_frame(vae.kernel)
-        views = [(View.of(before, times), as_it_was), (View.of(frame, times), carry)]
+        frames = vae.posterior.present_frame(vae.kernel), (task.frame, task.transport)
+        views = [(View.of(frame, times), transport) for frame, transport in frames]
 
         def latents(some: Tensor) -> tuple[Tensor, ...]:
-            site = vae.stream.site_of(some)
-            both = [view.marginals(Posterior.from_site(seen(site))) for view, seen in views]
+            site = vae.posterior.site_of(some)
+            both = [view.marginals(Posterior.from_site(transport(site))) for view, transport in views]
             return tuple(part.float() for mean, variance in both for part in (mean, variance.sqrt()))
 
         names = ("past_mean", "past_stddev", "shown_mean", "shown_stddev")
-        self.latents = fill(vae.stream.place("replay"), names, series, vae.stream.at_once, latents)
+        self.latents = fill(vae.posterior.place("replay"), names, series, vae.posterior.at_once, latents)
 
     def forward(self, decoder: Decoder, series: Tensor, draws: Draws) -> Tensor:
         """The mean KL per scalar, over draws of past latents, of each series, `[B]`.

@@ -1,4 +1,4 @@
-"""How much of what latent functions may do the inducing variables can follow, over the stream so far."""
+"""The share of the latents' prior variance that the inducing variables resolve, over the stream so far."""
 
 import torch
 from lightning.pytorch.utilities import rank_zero_warn
@@ -7,21 +7,21 @@ from torch import Tensor, nn
 from gpvae.diagnostics import ResolutionWarning
 from gpvae.vae.model import GPVAE
 
-#: Share of the latents' variance that inducing variables should be able to follow, mean over all of them. On the sample
-#: of ERA5 scores begin to rise about here; at 0.91 the NLPD has doubled.
+#: Minimum mean share of the latents' prior variance to resolve. On the ERA5 sample, scores begin to rise below it;
+#: at 0.91 the NLPD has doubled.
 RESOLVED = 0.95
-#: Share of the fastest latent function that the advised number of variables would follow.
-OF_THE_FASTEST = 0.75
-#: Times, spread over the stream, at which that is looked at.
+#: Share of the fastest latent function that the advised number of variables resolves.
+ADVISED_SHARE = 0.75
+#: Number of times, spread over the stream, at which the share is measured.
 NUM_TIMES = 512
 
 
 class Resolution(nn.Module):
-    """Watches how many inducing variables a stream needs, and says once when they have become too few.
+    """Measures how well the inducing variables resolve the latents, and warns once when they have become too few.
 
     Attributes:
         start: Time at which the stream began.
-        share: Share of the latents' prior variance that can be followed, mean over latents and times.
+        share: Share of the latents' prior variance that is resolved, mean over latents and times.
     """
 
     start: Tensor
@@ -33,19 +33,19 @@ class Resolution(nn.Module):
         self.register_buffer("share", torch.ones((), dtype=torch.float64))
 
     def measure(self, vae: GPVAE, end: float) -> None:
-        """Look at the stream from its start to a time, and warn where the share has become too small."""
+        """Measure the share from the start of the stream to a time, and warn if it has become too small."""
         before = float(self.share)
         times = torch.linspace(float(self.start), end, NUM_TIMES, dtype=torch.float64, device=self.start.device)
         self.share.copy_(vae.resolved(times).mean())
         if self.share >= RESOLVED or before < RESOLVED:
             return
-        family = vae.stream.inducing
-        needed = family.num_needed(vae.kernel, OF_THE_FASTEST)
+        family = vae.posterior.inducing
+        needed = family.num_needed(vae.kernel, ADVISED_SHARE)
         rank_zero_warn(
             f"over the {end - float(self.start):,.0f} units of time so far, {family.num_inducing} "
             f"{type(family).__name__} variables can follow {self.share:.0%} of what the latent functions may do: "
             "predictions of fast changes fade to their spread from here on, in old tasks and new. More variables "
-            + ("" if needed is None else f"({needed} would follow {OF_THE_FASTEST:.0%} even of the fastest) ")
+            + ("" if needed is None else f"({needed} would follow {ADVISED_SHARE:.0%} even of the fastest) ")
             + "keep them: raise num_inducing",
             category=ResolutionWarning,
         )

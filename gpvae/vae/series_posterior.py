@@ -1,9 +1,9 @@
-"""Streaming posteriors of many series, shared out among processes, in memory or in files."""
+"""Streaming posteriors of many series, distributed over processes, in memory or in files."""
 
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import torch
 from gpytorch.kernels import Kernel
@@ -15,7 +15,7 @@ from gpvae.streaming import Frame, StreamingPosterior
 from gpvae.utils.distributed import gathered, num_processes, over_processes, own, own_places, process_number
 from gpvae.utils.row_store import Files, Memory, RowStore, fill, take
 
-#: Numbers in the precisions of the series that are looked at together: 8 MB, as much as caches hold.
+#: Elements of the precisions of the series that are processed together: 8 MB, which fit into caches.
 AT_ONCE = 2**20
 
 
@@ -40,6 +40,7 @@ class SeriesPosterior(StreamingPosterior):
         self,
         inducing: InducingVariables,
         latent_dim: int,
+        *,
         power: float = 0.0,
         shared_precision: bool = False,
         folder: str | Path | None = None,
@@ -53,8 +54,10 @@ class SeriesPosterior(StreamingPosterior):
         self._opened = True
         if self.folder is not None:
             self.register_buffer("fingerprint", torch.zeros((), dtype=torch.int64))
-            for name in self.rows:
-                self.register_buffer(name, getattr(self, name), persistent=False)
+            for name in self.rows:  # plain attributes: what is in files is neither moved to a device nor saved
+                rows = getattr(self, name)
+                delattr(self, name)
+                setattr(self, name, rows)
 
     @property
     def configuration(self) -> str:
@@ -63,17 +66,19 @@ class SeriesPosterior(StreamingPosterior):
 
     @property
     def site(self) -> Site:
-        """What the past says of the series of this process."""
+        """The past site of all series of this process."""
+        if not self.started:
+            return Site.zero(self.L)
         if not self._opened:
             self._open()
         return super().site
 
     def site_of(self, series: Tensor | None = None) -> Site:
-        """What the past says of some series of this process; of all of them if not given."""
+        """The past site of some series of this process; of all of them if not given."""
         return self.site if series is None else self.of_series(self.site, series)
 
     def of_series(self, site: Site, series: Tensor) -> Site:
-        """Some rows of a site with a row for each series of this process; as it is where nothing is known yet."""
+        """Rows of a site that has one for each series of this process; the site itself before the first task."""
         if not self.started:
             return site
         places = own_places(series)
@@ -87,7 +92,7 @@ class SeriesPosterior(StreamingPosterior):
 
     @property
     def at_once(self) -> int:
-        """How many series to look at together."""
+        """Number of series to process together."""
         return max(2, AT_ONCE // (self.latent_dim * self.inducing.num_inducing**2))
 
     def own(self, num_series: int) -> Tensor:
@@ -95,7 +100,7 @@ class SeriesPosterior(StreamingPosterior):
         return own(num_series).to(self.L.device)
 
     def begin(self, kernel: Kernel, x: Tensor) -> None:
-        """Move the inducing variables on to the inputs of a new task, once it is sure that its sites can be kept."""
+        """Advance the inducing variables to the inputs of a new task, if the folder of the sites can be written to."""
         if self.folder is not None:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -109,9 +114,9 @@ class SeriesPosterior(StreamingPosterior):
         """A site with a row for each series of this process, computed for some series at a time.
 
         Args:
-            name: What to call it.
+            name: Name of the site.
             series: The series of this process.
-            compute: Gives the site of some series.
+            compute: Computes the site of some series.
         """
 
         def parts(some: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -125,8 +130,8 @@ class SeriesPosterior(StreamingPosterior):
 
         Args:
             frame: The frame of the task.
-            num_series: How many series there are, on all processes.
-            compute: Gives the sites of some series, past and task together.
+            num_series: Number of series on all processes.
+            compute: Computes the sites of some series, past and task together.
         """
         series, name = self.own(num_series), _task_name(int(self.num_ended) + 1)
         if self.shared_precision:
@@ -147,29 +152,29 @@ class SeriesPosterior(StreamingPosterior):
             shutil.rmtree(self.folder / _task_name(int(self.num_ended) - 2), ignore_errors=True)
 
     def gather(self, state: dict[str, Tensor], prefix: str) -> None:
-        """Put the sites of all processes into a state of the first; where they are in files, they stay there.
+        """Put the sites of all processes into the state of the first; sites in files stay there.
 
         Args:
             state: The state of a module that this is a part of.
-            prefix: What the names of this part begin with.
+            prefix: Prefix of this part in the state.
         """
         if self.started and self.folder is None:
             state.update({prefix + name: gathered(state[prefix + name]) for name in self.rows})
 
     def share(self, state: dict[str, Tensor], prefix: str) -> None:
-        """Leave of a state that is to be loaded what belongs to this process.
+        """Reduce a state that is to be loaded to the series of this process.
 
         Args:
             state: The state of a module that this is a part of.
-            prefix: What the names of this part begin with.
+            prefix: Prefix of this part in the state.
         """
         if num_processes() > 1 and self.folder is None and state[prefix + "num_ended"] > 0:
             mine = slice(process_number(), None, num_processes())
             state.update({prefix + name: state[prefix + name][mine] for name in self.rows})
 
     def _keep(self, site: Site) -> None:
-        """Take a new site as it is, without a copy; in memory laid out as one that is loaded would be."""
-        self.c.data, self.h.data, self.G.data = (part.contiguous() for part in (site.c, site.h, site.G))
+        """Keep a site without a copy, contiguous like one that is loaded."""
+        self.c, self.h, self.G = (part.contiguous() for part in (site.c, site.h, site.G))
         self._opened = True
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
@@ -179,7 +184,7 @@ class SeriesPosterior(StreamingPosterior):
             self._opened = False  # until they are needed, by as many processes as there are then
 
     def _open(self) -> None:
-        """Look at the files of this process; where others have written them, gather its rows from theirs."""
+        """Open the files of this process; after a change of the number of processes, gather its rows from all files."""
         files = self._files_of_all()
         place = self.place(_task_name(int(self.num_ended)))
         series = own(int(self.num_series))
@@ -190,7 +195,7 @@ class SeriesPosterior(StreamingPosterior):
                 rows = place.empty(name, len(series), parts[0])
                 for row, number in enumerate(series.tolist()):
                     rows[row] = parts[number % len(parts)][number // len(parts)]
-            getattr(self, name).data = rows
+            setattr(self, name, rows)
         self._opened = True
 
     def _files_of_all(self) -> dict[str, list[Tensor]]:
@@ -220,17 +225,9 @@ class SeriesPosterior(StreamingPosterior):
                 "its own there; give each run a sites_folder of its own, and start this one again"
             )
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Move to a device or type, all but what is in files."""
-        kept = {} if self.folder is None else {name: self._buffers.pop(name) for name in self.rows}
-        try:
-            return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        finally:
-            self._buffers.update(kept)
-
 
 def _fingerprint(rows: Tensor) -> Tensor:
-    """A number that changes with any row and adds up over processes: the sum of all bits taken for whole numbers."""
+    """The sum of the bit patterns as integers, which changes with any row and adds up over processes."""
     return rows.view(torch.int64).sum()
 
 

@@ -16,11 +16,11 @@ from gpvae.posteriors import Posterior
 from gpvae.sites import residual_variance
 from gpvae.streaming import Frame
 
-#: Up to so many numbers the pairs are kept; beyond, sums are formed anew for every series.
-MOST_PAIRS = 2**27
-#: Numbers `[L, B, M, T]` at a time, of some latent dimensions: 1 MB, which stays in the cache of a core.
+#: Maximum number of elements of the pairs; where there are more, sums are computed for each series.
+MAX_PAIRS = 2**27
+#: Elements `[L, B, M, T]` that are computed at a time: 1 MB, which fits into the cache of a core.
 AT_ONCE = 2**17
-#: Directions in which features are smaller than this share of the greatest are left out of a condensed view.
+#: Directions whose singular value is below this share of the largest are left out of a condensed view.
 SPAN = 1e-9
 
 
@@ -48,7 +48,7 @@ class View:
     def condensed(self) -> tuple["View", Tensor]:
         """The same times, seen from as few variables w = Uᵀv as the features at these times span.
 
-        A task is a short piece of the stream, so it touches but some directions of v: a = U c with U of rank r << M.
+        A task is a short piece of the stream, so it touches only some directions of v: a = U c with U of rank r << M.
         With the past seen through U, q(w) and all bounds are those of v; nothing is approximated beyond `SPAN`.
 
         Returns:
@@ -124,7 +124,7 @@ class View:
     def _pairs(self) -> Tensor | None:
         """a_ti a_tj, `[L, P, T]`, unless they are too many, or change from step to step."""
         latent, size, times = self.a.shape
-        if self.a.requires_grad or latent * size * (size + 1) // 2 * times > MOST_PAIRS:
+        if self.a.requires_grad or latent * size * (size + 1) // 2 * times > MAX_PAIRS:
             return None
         i, j = self._upper
         return self.a[..., i, :] * self.a[..., j, :]

@@ -55,9 +55,9 @@ def test_two_processes_learn_resume_and_predict_as_one(tmp_path: Path) -> None:
     assert resumed.returncode == 0, resumed.stderr
     ends = [two / "runs" / name / "seed_3" / "checkpoints" / "last.ckpt" for name in ("small", "files")]
     memory, disk = map(weights, ends)
-    rows = {f"vae.stream.{name}" for name in ("c", "h", "G")}
+    rows = {f"vae.posterior.{name}" for name in ("c", "h", "G")}
     assert {len(memory[name]) for name in rows} == {7}  # those of both processes
-    disk.pop("vae.stream.fingerprint")
+    disk.pop("vae.posterior.fingerprint")
     assert_same({name: value for name, value in memory.items() if name not in rows}, disk)
     kept = sorted(path.name for path in (two / "sites" / "task_03").iterdir())
     assert kept == [f"{name}.{process}_of_2" for name in "Gch" for process in range(2)]
@@ -81,7 +81,7 @@ def test_two_processes_learn_all_series_at_once_as_one_does(tmp_path: Path) -> N
     one, two = (weights(tmp_path / "runs" / name / "seed_3" / "checkpoints" / "last.ckpt") for name in ("small", "two"))
     assert one.keys() == two.keys()
     for name, value in one.items():
-        if name == "vae.stream.num_files":  # as many as there are processes
+        if name == "vae.posterior.num_files":  # as many as there are processes
             continue
         np.testing.assert_allclose(two[name], value, rtol=1e-4, atol=1e-4, err_msg=name)
 

@@ -39,7 +39,7 @@ def test_runs_and_is_what_its_name_says(name: str, tmp_path: Path, monkeypatch: 
     done = run(monkeypatch, tmp_path, name, *QUICK)
     assert {key[:2] for key in done.table.scores} == {(1, 1), (2, 1), (2, 2)}
     model = SVGPVAE.load_from_checkpoint(done.folder / "checkpoints" / "last.ckpt", weights_only=True)
-    assert type(model.vae.stream.inducing) is FAMILIES[name]
+    assert type(model.vae.posterior.inducing) is FAMILIES[name]
     assert model.learned == 2
     assert (model.ewc is None) == (arguments(name, "model")["consolidation"] == "replay")
 

@@ -39,7 +39,7 @@ def test_runs_and_is_what_its_name_says(name: str, tmp_path: Path, monkeypatch: 
         metric + seen for metric in for_likelihood(_likelihood(name)) for seen in ("", "_seen")
     }
     model = done.model()
-    assert tuple(type(stream.inducing) for stream in model.gp.streams) == method.families
+    assert tuple(type(posterior.inducing) for posterior in model.gp.posteriors) == method.families
     assert type(model.gp.likelihood) is data.likelihood
     assert type(model.gp.kernel.base_kernel) is (MaternKernel if name.endswith("ovff") else RBFKernel)
     assert type(model.learner) is _learner(name, method)

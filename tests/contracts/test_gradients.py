@@ -74,7 +74,7 @@ def test_answers_of_later_tasks_differentiate(case: Case) -> None:
 def test_hyperparameters_that_are_remembered_refuse_to_change(case: Case) -> None:
     """A family whose variables hold the kernel itself says so, rather than mixing two kernels."""
     old, kernel = case.build(1)
-    old.settle(kernel)
+    old.adapt_to_kernel(kernel)
     family = deepcopy(old).advance(kernel, stream(case.kernel.dim)[1])
     for module in kernel.modules():
         if "raw_lengthscale" in module._parameters:

@@ -4,7 +4,7 @@ import copy
 
 import torch
 
-from gpvae.hippo import LegS, evolve
+from gpvae.hippo import ScaledLegendre, evolve
 from gpvae.inducing import LegSRecurrence
 from gpvae.inducing.spectral import amplitudes, features, frequencies
 from gpvae.kernels import covariance
@@ -28,7 +28,7 @@ def build() -> LegSRecurrence:
 def stepped(signal: torch.Tensor) -> torch.Tensor:
     """The recurrence from the origin to the end."""
     memory = torch.zeros(6, signal.shape[-1], dtype=torch.float64)
-    return evolve(LegS(6), memory, torch.zeros((), dtype=torch.float64), signal, DT, "bilinear")
+    return evolve(ScaledLegendre(6), memory, torch.zeros((), dtype=torch.float64), signal, DT, "bilinear")
 
 
 def test_kuf_and_kuu_are_the_recurrences_of_section_32() -> None:

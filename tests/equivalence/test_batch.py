@@ -27,7 +27,7 @@ def test_one_task_is_batch_sgpr(family: str) -> None:
     with torch.no_grad():
         expected = dense.sgpr(kuu(u, kernel), u.kuf(kernel, x), variance(kernel, x), NOISE, y)
         mean, cov = dense.predict(expected, kuu(u, kernel), u.kuf(kernel, S), u.kff(kernel, S))
-    found = q_of_u(gp.stream, kernel)
+    found = q_of_u(gp.posterior, kernel)
     torch.testing.assert_close(found.mean, expected.mean, rtol=1e-6, atol=1e-8)
     torch.testing.assert_close(found.cov, expected.cov, rtol=1e-6, atol=1e-8)
     torch.testing.assert_close(gp.bound(), expected.bound, rtol=1e-8, atol=1e-7)

@@ -23,31 +23,31 @@ M = 6
 
 
 def second_task(family: str) -> tuple[StreamingPosterior, Tensor, Tensor]:
-    """A stream within its second task, and the data of it."""
+    """A posterior within its second task, and the data of it."""
     (x1, y1), (x2, y2) = tasks(2, 60)
     kernel = matern()
-    stream = StreamingPosterior(FAMILIES[family](M))
-    stream.begin(kernel, x1)
+    posterior = StreamingPosterior(FAMILIES[family](M))
+    posterior.begin(kernel, x1)
     with torch.no_grad():
-        stream.end(*collapsed_site(stream, kernel, NOISE, x1, y1))
-    stream.begin(kernel, x2)
-    return stream, x2, y2
+        posterior.end(*collapsed_site(posterior, kernel, NOISE, x1, y1))
+    posterior.begin(kernel, x2)
+    return posterior, x2, y2
 
 
-def elbo_of(u: InducingVariables, q: Posterior, stream: StreamingPosterior, x: Tensor, y: Tensor) -> Tensor:
+def elbo_of(u: InducingVariables, q: Posterior, posterior: StreamingPosterior, x: Tensor, y: Tensor) -> Tensor:
     """The package's bound at q(v)."""
-    frame, past = stream.task(matern().requires_grad_(False))
+    frame, past = posterior.task(matern().requires_grad_(False))
     return online_elbo(q, past, expected_log_likelihood(q, gaussian(), *frame.features(x), y, len(y)))
 
 
 @pytest.mark.parametrize("family", ["LegS", "CosS", "Points", "LegSPath"])
 def test_online_elbo_is_equation_3_up_to_a_constant(family: str) -> None:
     """Difference of the two is the same for any q(u), and is the bound of the past; their gradients agree."""
-    stream, x, y = second_task(family)
-    kernel, new, past = matern(), stream.inducing, stream.past
+    posterior, x, y = second_task(family)
+    kernel, new, past = matern(), posterior.inducing, posterior.past
     with torch.no_grad():
         kaa, kbb, kab = kuu(past, kernel), kuu(new, kernel), new.kuv(kernel, past).mT
-        old, kbf, kff = q_of_u(stream, kernel), new.kuf(kernel, x), covariance(kernel, x, x)
+        old, kbf, kff = q_of_u(posterior, kernel), new.kuf(kernel, x), covariance(kernel, x, x)
         L = Frame.of(new, kernel).L
     differences = []
     for seed in range(3):
@@ -59,7 +59,7 @@ def test_online_elbo_is_equation_3_up_to_a_constant(family: str) -> None:
         f_mean, f_cov = dense.predict(dense.Gaussian(m, cov, NOISE), kbb, kbf, kff)
         data = dense.gaussian_expected_log_likelihood(y, f_mean, f_cov.diagonal(), NOISE)
         expected = dense.online_elbo((m, cov), (old.mean, old.cov), kaa, kaa, kbb, kab, data)
-        found = elbo_of(new, Posterior(v, root.triu()), stream, x, y)
+        found = elbo_of(new, Posterior(v, root.triu()), posterior, x, y)
         differences.append((found - expected).item())
         for a, b in zip(torch.autograd.grad(found, (v, root)), torch.autograd.grad(expected, (v, root)), strict=True):
             torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-4)
@@ -70,11 +70,11 @@ def test_online_elbo_is_equation_3_up_to_a_constant(family: str) -> None:
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_conjugate_posterior_is_the_optimum_of_the_free_form_bound(family: str) -> None:
     """There its gradient vanishes and its value is the collapsed bound."""
-    stream, x, y = second_task(family)
+    posterior, x, y = second_task(family)
     with torch.no_grad():
-        _, site = collapsed_site(stream, matern(), NOISE, x, y)
+        _, site = collapsed_site(posterior, matern(), NOISE, x, y)
     q = FreeForm(Posterior.from_site(site))
-    value = elbo_of(stream.inducing, q(), stream, x, y)
+    value = elbo_of(posterior.inducing, q(), posterior, x, y)
     torch.testing.assert_close(value, site.log_evidence(), rtol=0, atol=1e-6)
     value.backward()
     assert q.mean.grad is not None
@@ -85,24 +85,24 @@ def test_conjugate_posterior_is_the_optimum_of_the_free_form_bound(family: str) 
 
 def test_training_the_free_form_posterior_reaches_the_conjugate_one() -> None:
     """Adam on the online bound with a Gaussian likelihood, in the second task of a stream."""
-    stream, x, y = second_task("LegS")
+    posterior, x, y = second_task("LegS")
     kernel, likelihood = matern(), gaussian()
     with torch.no_grad():
-        _, site = collapsed_site(stream, kernel, NOISE, x, y)
+        _, site = collapsed_site(posterior, kernel, NOISE, x, y)
     expected = Posterior.from_site(site)
-    with inference.only_training([], kernel, likelihood, stream):
-        inference._train_free_form(stream, kernel, likelihood, x, y, Training(steps=400, lr=0.05), [])
-    _, found = stream.posterior(kernel)
+    with inference.only_training([], kernel, likelihood, posterior):
+        inference._train_free_form(posterior, kernel, likelihood, x, y, Training(steps=400, lr=0.05), [])
+    _, found = posterior.q(kernel)
     torch.testing.assert_close(found.mean, expected.mean, rtol=0, atol=2e-3)
     torch.testing.assert_close(found.root @ found.root.mT, expected.root @ expected.root.mT, rtol=0, atol=2e-3)
-    torch.testing.assert_close(stream.site.log_evidence(), site.log_evidence(), rtol=0, atol=1e-3)
+    torch.testing.assert_close(posterior.site.log_evidence(), site.log_evidence(), rtol=0, atol=1e-3)
 
 
 def test_minibatches_estimate_the_bound_without_bias() -> None:
     """The mean of Σ E log p(y|f) over all minibatches of equal size is its value on all points."""
-    stream, x, y = second_task("LegS")
+    posterior, x, y = second_task("LegS")
     with torch.no_grad():
-        frame, past = stream.task(matern())
+        frame, past = posterior.task(matern())
         q, (a, prior) = Posterior.from_site(past), frame.features(x)
         whole = expected_log_likelihood(q, gaussian(), a, prior, y, len(y))
         parts = [

@@ -18,20 +18,20 @@ NOISE = torch.tensor(0.1, dtype=torch.float64)
 
 def in_second_task() -> tuple[StreamingPosterior, torch.Tensor, torch.Tensor]:
     (x1, y1), (x2, y2) = tasks(2, 60)
-    kernel, stream = matern(), StreamingPosterior(LegS(8))
-    stream.begin(kernel, x1)
+    kernel, posterior = matern(), StreamingPosterior(LegS(8))
+    posterior.begin(kernel, x1)
     with torch.no_grad():
-        stream.end(*collapsed_site(stream, kernel, NOISE, x1, y1))
-    stream.begin(kernel, x2)
-    return stream, x2, y2
+        posterior.end(*collapsed_site(posterior, kernel, NOISE, x1, y1))
+    posterior.begin(kernel, x2)
+    return posterior, x2, y2
 
 
 def test_one_full_step_is_exact_for_a_gaussian_likelihood() -> None:
     """Posterior and bound are those of the closed form."""
-    stream, x, y = in_second_task()
+    posterior, x, y = in_second_task()
     with torch.no_grad():
-        frame, past = stream.task(matern())
-        _, site = collapsed_site(stream, matern(), NOISE, x, y)
+        frame, past = posterior.task(matern())
+        _, site = collapsed_site(posterior, matern(), NOISE, x, y)
         q, bound = natural_posterior(past, gaussian(), *frame.features(x), y, steps=1, lr=1.0)
     again = q.to_site(bound)
     torch.testing.assert_close(bound, site.log_evidence(), rtol=1e-6, atol=1e-6)
@@ -42,11 +42,11 @@ def test_one_full_step_is_exact_for_a_gaussian_likelihood() -> None:
 @pytest.mark.parametrize("likelihood", [BernoulliLikelihood, PoissonLikelihood, NegativeBinomialLikelihood])
 def test_natural_gradients_end_where_the_gradient_vanishes(likelihood: type[Likelihood]) -> None:
     """At the optimum of the online bound of a second task."""
-    stream, x, y = in_second_task()
+    posterior, x, y = in_second_task()
     targets = (y > 0).double() if likelihood is BernoulliLikelihood else (3 * y).clamp_min(0).round()
     model = likelihood().double().requires_grad_(False)
     with torch.no_grad():
-        frame, past = stream.task(matern())
+        frame, past = posterior.task(matern())
         a, prior = frame.features(x)
         posterior, bound = natural_posterior(past, model, a, prior, targets, steps=200, tolerance=1e-13)
     q = FreeForm(posterior)
@@ -70,9 +70,9 @@ def test_natural_gradients_are_no_worse_than_adam() -> None:
 
 def test_natural_gradients_take_steps_up_to_one() -> None:
     """Beyond that they overshoot."""
-    stream, x, y = in_second_task()
+    posterior, x, y = in_second_task()
     with torch.no_grad():
-        frame, past = stream.task(matern())
+        frame, past = posterior.task(matern())
         with pytest.raises(ValueError, match="lr=2"):
             natural_posterior(past, gaussian(), *frame.features(x), y, lr=2.0)
 

@@ -22,7 +22,7 @@ def test_power_one_is_fitc(family: str) -> None:
     u, kernel = gp.inducing, gp.kernel
     with torch.no_grad():
         expected = dense.fitc(kuu(u, kernel), u.kuf(kernel, x), variance(kernel, x), NOISE, y)
-    found = q_of_u(gp.stream, kernel)
+    found = q_of_u(gp.posterior, kernel)
     torch.testing.assert_close(found.mean, expected.mean, rtol=1e-6, atol=1e-7)
     torch.testing.assert_close(found.cov, expected.cov, rtol=1e-6, atol=1e-7)
     torch.testing.assert_close(found.bound, expected.bound, rtol=1e-7, atol=1e-7)

@@ -33,12 +33,12 @@ def test_q_of_u_is_the_distribution_of_the_projections_of_q_of_f(family: str) ->
     nodes, weights = (torch.from_numpy(v) for v in np.polynomial.legendre.leggauss(80))
     s = (nodes + 1) / 2
     Phi = basis(family, s, 7) * (weights / 2)[:, None]
-    frame, posterior = gp.stream.posterior(gp.kernel)
+    frame, posterior = gp.posterior.q(gp.kernel)
     points = end * s[:, None]
     with torch.no_grad():
         a, _ = frame.features(points)
         cov = posterior.covariance(a, gp.inducing.kff(gp.kernel, points))
-    found = q_of_u(gp.stream, gp.kernel)
+    found = q_of_u(gp.posterior, gp.kernel)
     torch.testing.assert_close(Phi.mT @ gp.latent(points).mean, found.mean, rtol=0, atol=1e-7)
     torch.testing.assert_close(Phi.mT @ cov @ Phi, found.cov, rtol=0, atol=1e-7)
 
@@ -49,7 +49,7 @@ def test_reconstruction_is_the_finite_sum(family: str) -> None:
     gp = model(FAMILIES[family](7)).update(*wave())
     end = float(wave()[0].max())
     s = torch.linspace(0, 1, 23, dtype=torch.float64)
-    g, q = basis(family, s, 7), q_of_u(gp.stream, gp.kernel)
+    g, q = basis(family, s, 7), q_of_u(gp.posterior, gp.kernel)
     found = gp.reconstruct(end * s)
     torch.testing.assert_close(found.mean, g @ q.mean, rtol=1e-8, atol=1e-8)
     torch.testing.assert_close(found.variance, (g @ q.cov @ g.mT).diagonal(), rtol=1e-8, atol=1e-8)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from gpvae.posteriors import Posterior
-from gpvae.sites import Site, gaussian_site
+from gpvae.sites import Site, Transport, gaussian_site
 from tests.equivalence import dense
 
 EYE = torch.eye(4, dtype=torch.float64)
@@ -70,20 +70,29 @@ def test_transport_composes(power: float, seed: int) -> None:
     """By way of v₂ to v₃ is the same as directly, with C = C₂ C₁ and R = C₁ᵀ R₂ C₁ + R₁."""
     (C1, R1), (C2, R2) = link(seed, 5, 4), link(seed + 1, 3, 5)
     site = some_site(seed)
-    step_by_step = site.transport(C1, R1, power).transport(C2, R2, power)
-    assert_sites_close(step_by_step, site.transport(C2 @ C1, R1 + C1.mT @ R2 @ C1, power))
+    step_by_step = Transport(C2, R2, power)(Transport(C1, R1, power)(site))
+    assert_sites_close(step_by_step, Transport(C2 @ C1, R1 + C1.mT @ R2 @ C1, power)(site))
 
 
 def test_transport_adds() -> None:
     """The variational transport of a sum is the sum of transports."""
     one, other, (C, R) = some_site(0), some_site(7), link(3)
-    assert_sites_close((one + other).transport(C, R), one.transport(C, R) + other.transport(C, R))
+    assert_sites_close(Transport(C, R)(one + other), Transport(C, R)(one) + Transport(C, R)(other))
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5])
+def test_transport_of_no_past_is_the_site_of_no_data(power: float) -> None:
+    """A site without variables becomes the site of no data, and the default transport changes nothing."""
+    L, site = randn(2, 3, 3), some_site()
+    nothing = Site.zero(torch.zeros(0, 0, dtype=torch.float64))
+    for found, expected in ((Transport.from_nothing(L)(nothing), Site.zero(L)), (Transport(power=power)(site), site)):
+        assert all(torch.equal(getattr(found, name), getattr(expected, name)) for name in ("c", "h", "G"))
 
 
 def test_transport_is_the_expected_log_of_the_site() -> None:
     """E[log site(v) | w], v | w ~ N(Cᵀw, R), at any w, against the moments of v."""
     site, (C, R), w = some_site(), link(1, 3, 4), randn(3, seed=9)
-    moved = site.transport(C, R)
+    moved = Transport(C, R)(site)
     mean = C.mT @ w
     expected = site.c + site.h @ mean - 0.5 * (site.G @ (torch.outer(mean, mean) + R)).trace()
     torch.testing.assert_close(moved.c + moved.h @ w - 0.5 * w @ moved.G @ w, expected)
@@ -93,7 +102,7 @@ def test_transport_is_the_expected_log_of_the_site() -> None:
 def test_power_transport_is_the_power_mean_of_the_site(power: float) -> None:
     """(1/α) log E[site(v)^α | w] at any w, by a Gaussian integral done the long way."""
     site, (C, R), w = some_site(), link(1, 3, 4), randn(3, seed=9)
-    moved = site.transport(C, R, power)
+    moved = Transport(C, R, power)(site)
     mean = C.mT @ w
     P = torch.linalg.inv(R) + power * site.G
     b = torch.linalg.solve(R, mean) + power * site.h
@@ -113,7 +122,7 @@ def test_power_to_zero_is_variational() -> None:
     C, R = link(5)
     for small in (1e-4, 1e-6):
         near, limit = (gaussian_site(a, y, noise, residual, power) for power in (small, 0.0))
-        moved, moved_limit = (limit.transport(C, R, power) for power in (small, 0.0))
+        moved, moved_limit = (Transport(C, R, power)(limit) for power in (small, 0.0))
         for one, other in ((near, limit), (moved, moved_limit)):
             torch.testing.assert_close(one.G, other.G, rtol=1e4 * small, atol=1e5 * small)
             torch.testing.assert_close(one.h, other.h, rtol=1e4 * small, atol=1e5 * small)

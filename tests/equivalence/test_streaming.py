@@ -52,7 +52,7 @@ def stream_and_textbook(family: str, kernels: list[ScaleKernel]) -> tuple[dense.
         frozen = FAMILIES[family](6)
         frozen.load_state_dict(gp.inducing.state_dict())
         families.append(frozen)
-    return q_of_u(gp.stream, gp.kernel), textbook(families, kernels, data), gp
+    return q_of_u(gp.posterior, gp.kernel), textbook(families, kernels, data), gp
 
 
 @pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
@@ -87,7 +87,7 @@ def test_hyperparameters_changed_after_the_last_task_keep_the_likelihood_of_u(fa
     """Predictions under another kernel use q(u) ∝ p_new(u) q_old(u) / p_old(u)."""
     data = tasks(1, 40)
     gp = OnlineGP(FAMILIES[family](6), matern(), gaussian()).update(*data[0])
-    old_prior, old = kuu(gp.inducing, gp.kernel), q_of_u(gp.stream, gp.kernel)
+    old_prior, old = kuu(gp.inducing, gp.kernel), q_of_u(gp.posterior, gp.kernel)
     gp.kernel.base_kernel.lengthscale, gp.kernel.outputscale = 0.8, 0.7
     new_prior = kuu(gp.inducing, gp.kernel)
     cov = torch.linalg.inv(torch.linalg.inv(new_prior) + torch.linalg.inv(old.cov) - torch.linalg.inv(old_prior))
@@ -105,7 +105,7 @@ def assert_batch_sgpr(gp: OnlineGP, kernel: ScaleKernel) -> None:
     x, y = wave(60)
     with torch.no_grad():
         expected = dense.sgpr(kuu(gp.inducing, kernel), gp.inducing.kuf(kernel, x), variance(kernel, x), NOISE, y)
-    found = q_of_u(gp.stream, kernel)
+    found = q_of_u(gp.posterior, kernel)
     torch.testing.assert_close(found.mean, expected.mean, rtol=0, atol=1e-6)
     torch.testing.assert_close(found.cov, expected.cov, rtol=0, atol=1e-6)
     torch.testing.assert_close(found.bound, expected.bound, rtol=0, atol=1e-5)

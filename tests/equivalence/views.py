@@ -1,4 +1,4 @@
-"""Unwhitened views of a stream, for comparison with textbook formulas."""
+"""Unwhitened views of a posterior, for comparison with textbook formulas."""
 
 import torch
 from gpytorch.kernels import Kernel
@@ -25,10 +25,10 @@ def unwhitened(frame: Frame, q: Posterior, bound: Tensor) -> Gaussian:
 
 
 @torch.no_grad()
-def q_of_u(stream: StreamingPosterior, kernel: Kernel) -> Gaussian:
-    """q(u) of a stream between two tasks."""
-    frame, q = stream.posterior(kernel)
-    return unwhitened(frame, q, stream.site.log_evidence())
+def q_of_u(posterior: StreamingPosterior, kernel: Kernel) -> Gaussian:
+    """q(u) of a posterior between two tasks."""
+    frame, q = posterior.q(kernel)
+    return unwhitened(frame, q, posterior.site.log_evidence())
 
 
 def whitened(L: Tensor, mean: Tensor, cov: Tensor) -> Posterior:

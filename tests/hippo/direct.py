@@ -10,12 +10,12 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gpvae.hippo.measures import LegS
+from gpvae.hippo.measures import ScaledLegendre
 
 
 def boundary(correlation: Callable[[Tensor], Tensor], size: int, t: Tensor, num_nodes: int) -> Tensor:
     """c_m(t) = (-1)^m c̃_m, where c̃ is the LegS projection of the lag function k(d) on [0, t]."""
-    measure = LegS(size)
+    measure = ScaledLegendre(size)
     s, Phi = measure.projection(num_nodes, t)
     parity = (-1.0) ** torch.arange(size, dtype=t.dtype, device=t.device)
     return parity * (Phi.mT @ correlation(t * s))
@@ -42,7 +42,7 @@ def evolve_kuu(
         num_nodes: Quadrature nodes for the boundary term.
     """
     size = kuu.shape[-1]
-    A, B = LegS(size).ode(kuu)
+    A, B = ScaledLegendre(size).ode(kuu)
 
     def slope(t: Tensor, K: Tensor) -> Tensor:
         half = A @ K + torch.outer(boundary(correlation, size, t, num_nodes), B)

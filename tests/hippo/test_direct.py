@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from gpvae.hippo import LegS
+from gpvae.hippo import ScaledLegendre
 from tests import oracle
 from tests.hippo.direct import boundary, evolve_kuu
 
@@ -42,7 +42,7 @@ def test_runge_kutta_reaches_the_closed_form() -> None:
 
 def test_without_its_factors_the_boundary_term_is_wrong() -> None:
     """The paper's B̃ lacks sqrt(2m+1): the same steps then end far from the closed form."""
-    A, _ = LegS(SIZE).ode(START)
+    A, _ = ScaledLegendre(SIZE).ode(START)
     K, steps = exact(START), 2000
     for i in range(steps):
         t = START + i / steps
@@ -59,7 +59,7 @@ def test_with_the_many_variables_of_the_paper_euler_explodes() -> None:
         return torch.exp(-0.5 * (lag / lengthscale) ** 2)
 
     def closed_form(t: Tensor) -> Tensor:
-        s, Phi = LegS(size).projection(400, t)
+        s, Phi = ScaledLegendre(size).projection(400, t)
         return Phi.mT @ smooth(t * (s[:, None] - s)) @ Phi
 
     ends = {steps: evolve_kuu(smooth, closed_form(START), START, END, steps) for steps in (300, 1200)}

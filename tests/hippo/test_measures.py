@@ -7,11 +7,19 @@ import numpy as np
 import pytest
 import torch
 
-from gpvae.hippo import CosS, FouT, LagT, LegS, LegT, Measure
+from gpvae.hippo import Measure, ScaledCosine, ScaledLegendre, TranslatedFourier, TranslatedLaguerre, TranslatedLegendre
 from tests import oracle
 
 DOUBLE = torch.zeros((), dtype=torch.float64)
-ALL = [LegS, CosS, LegT, LagT, FouT]
+#: Measures by their names in the literature, which are those of the oracle.
+NAMES = {
+    ScaledLegendre: "LegS",
+    ScaledCosine: "CosS",
+    TranslatedLegendre: "LegT",
+    TranslatedLaguerre: "LagT",
+    TranslatedFourier: "FouT",
+}
+ALL = list(NAMES)
 
 
 @pytest.mark.parametrize("measure", ALL)
@@ -24,7 +32,7 @@ def test_bases_are_orthonormal_under_their_measures(measure: type[Measure], size
 
 @pytest.mark.parametrize("measure", ALL)
 def test_basis_and_density_are_those_of_the_definition(measure: type[Measure]) -> None:
-    name, size, end, window = measure.__name__, 8, 2.3, 0.9
+    name, size, end, window = NAMES[measure], 8, 2.3, 0.9
     instance = measure(size)
     length = float(instance.length(DOUBLE + end, DOUBLE + window))
     s = torch.linspace(0.6, 1, 9, dtype=torch.float64)
@@ -45,12 +53,12 @@ def periodic(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("measure", "size", "f"),
     [
-        (LegS(6), 6, np.sin),
-        (LagT(6), 6, np.sin),
-        (LegT(4), 4, polynomial),
-        (LegT(7), 7, polynomial),
-        (FouT(5), 5, periodic),
-        (FouT(9), 9, periodic),
+        (ScaledLegendre(6), 6, np.sin),
+        (TranslatedLaguerre(6), 6, np.sin),
+        (TranslatedLegendre(4), 4, polynomial),
+        (TranslatedLegendre(7), 7, polynomial),
+        (TranslatedFourier(5), 5, periodic),
+        (TranslatedFourier(9), 9, periodic),
     ],
     ids=["LegS", "LagT", "LegT4", "LegT7", "FouT5", "FouT9"],
 )
@@ -61,7 +69,7 @@ def test_the_ode_is_the_derivative_of_the_memory(
     t, window, h = 1.7, 0.9, 1e-4
 
     def memory(t: float) -> np.ndarray:
-        return oracle.Projection(type(measure).__name__, size, 0.0, t, window).apply(lambda x: f(x[:, 0]))
+        return oracle.Projection(NAMES[type(measure)], size, 0.0, t, window).apply(lambda x: f(x[:, 0]))
 
     A, B = (tensor.numpy() for tensor in measure.ode(DOUBLE))
     slope = (memory(t + h) - memory(t - h)) / (2 * h)
@@ -72,26 +80,26 @@ def test_the_ode_is_the_derivative_of_the_memory(
 def test_matrices_are_the_papers() -> None:
     """Appendix A for M = 3, with the diagonal of LegS corrected to -(n+1)."""
     root3, root5, root15 = math.sqrt(3), math.sqrt(5), math.sqrt(15)
-    A, B = LegS(3).ode(DOUBLE)
+    A, B = ScaledLegendre(3).ode(DOUBLE)
     torch.testing.assert_close(
         A, torch.tensor([[-1, 0, 0], [-root3, -2, 0], [-root5, -root15, -3]], dtype=torch.float64)
     )
     torch.testing.assert_close(B, torch.tensor([1, root3, root5], dtype=torch.float64))
-    A, B = LegT(2).ode(DOUBLE)
+    A, B = TranslatedLegendre(2).ode(DOUBLE)
     torch.testing.assert_close(A, torch.tensor([[-1, root3], [-root3, -3]], dtype=torch.float64))
-    A, B = LagT(3).ode(DOUBLE)
+    A, B = TranslatedLaguerre(3).ode(DOUBLE)
     torch.testing.assert_close(A, -torch.ones(3, 3).double().tril())
     torch.testing.assert_close(B, torch.ones(3).double())
 
 
 def test_cosines_have_no_ode() -> None:
     with pytest.raises(NotImplementedError, match="no finite ODE"):
-        CosS(4).ode(DOUBLE)
+        ScaledCosine(4).ode(DOUBLE)
 
 
 def test_a_sliding_measure_needs_its_window() -> None:
-    with pytest.raises(ValueError, match="LegT slides a window over time and needs its length"):
-        LegT(4).length(DOUBLE)
+    with pytest.raises(ValueError, match="TranslatedLegendre slides a window over time and needs its length"):
+        TranslatedLegendre(4).length(DOUBLE)
 
 
 @pytest.mark.parametrize("measure", ALL)

@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from torch import Tensor
 
-from gpvae.hippo import CosS, FouT, LagT, LegS, LegT, Measure, absorb_path, path_weights, rescale
+from gpvae.hippo import (
+    Measure,
+    ScaledCosine,
+    ScaledLegendre,
+    TranslatedFourier,
+    TranslatedLaguerre,
+    TranslatedLegendre,
+    absorb_path,
+    path_weights,
+    rescale,
+)
 from tests import oracle
 
 DT, WINDOW = torch.tensor(0.3, dtype=torch.float64), torch.tensor(2.0, dtype=torch.float64)
@@ -27,7 +37,11 @@ def in_blocks(measure: Measure, f: Tensor, blocks: int) -> Tensor:
     return memory
 
 
-@pytest.mark.parametrize("measure", [LegS(40), LegT(9), LagT(9), FouT(9)], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "measure",
+    [ScaledLegendre(40), TranslatedLegendre(9), TranslatedLaguerre(9), TranslatedFourier(9)],
+    ids=lambda m: type(m).__name__,
+)
 @pytest.mark.parametrize("blocks", [2, 7, 23])
 def test_blocks_equal_one_block(measure: Measure, blocks: int) -> None:
     torch.testing.assert_close(
@@ -41,10 +55,12 @@ def test_legs_blocks_equal_the_projection(size: int) -> None:
     f = signal()
     expected = torch.from_numpy(oracle.path(f.numpy(), size).W.T @ f.numpy())
     for blocks in (1, 2, 7):
-        torch.testing.assert_close(in_blocks(LegS(size), f, blocks), expected, rtol=0, atol=1e-10)
+        torch.testing.assert_close(in_blocks(ScaledLegendre(size), f, blocks), expected, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("measure", [LegT(5), LagT(5), FouT(5)], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "measure", [TranslatedLegendre(5), TranslatedLaguerre(5), TranslatedFourier(5)], ids=lambda m: type(m).__name__
+)
 def test_sliding_memories_integrate_their_ode(measure: Measure) -> None:
     f = signal(6, 1)
     A, B = (tensor.numpy() / float(WINDOW) for tensor in measure.ode(DT))
@@ -56,7 +72,7 @@ def test_sliding_memories_integrate_their_ode(measure: Measure) -> None:
 
 def test_cosines_explain_that_a_path_needs_an_ode() -> None:
     with pytest.raises(NotImplementedError, match="no closed-form update"):
-        in_blocks(CosS(4), signal(), 1)
+        in_blocks(ScaledCosine(4), signal(), 1)
 
 
 @given(ratios, ratios, st.integers(1, 40))

@@ -61,7 +61,7 @@ def test_known_hyperparameters_are_recovered(truth: tuple[float, float, float]) 
     assert lengthscale == pytest.approx(truth[0], rel=0.4)
     assert math.log(outputscale) == pytest.approx(math.log(truth[1]), abs=0.8)
     assert noise == pytest.approx(truth[2], rel=0.35)
-    assert not gp.stream.started
+    assert not gp.posterior.started
 
 
 def test_sparse_objective_agrees_with_the_exact_one() -> None:

@@ -8,10 +8,11 @@ from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
+import lightning
 import pytest
 import torch
 
-from gpvae.modules import StreamingGP
+from gpvae.modules import SVGPVAE, ContinualModule, StreamingGP
 from gpvae.modules.base import check_double_precision, check_precision
 
 
@@ -40,6 +41,32 @@ def test_a_checkpoint_from_an_address_cannot_run_code(tmp_path: Path, monkeypatc
     server.shutdown()
     server.server_close()
     assert not (tmp_path / "exploded").exists()
+
+
+@pytest.mark.parametrize(
+    ("module_type", "options", "prefixes"),
+    [
+        (StreamingGP, {"num_inducing": 4, "method": "auto"}, ("gp.posteriors.", "gp.streams.")),
+        (SVGPVAE, {"num_inducing": 4, "num_variables": 2, "latent_dim": 1}, ("vae.posterior.", "vae.stream.")),
+    ],
+)
+def test_checkpoints_from_before_posteriors_were_renamed_load(
+    tmp_path: Path, module_type: type[ContinualModule], options: dict[str, Any], prefixes: tuple[str, str]
+) -> None:
+    """`OnlineGP.posteriors` and `GPVAE.posterior` were called streams."""
+    saved = module_type(**options)
+    saved.begun.fill_(3)
+    state = {name.replace(*prefixes): value for name, value in saved.state_dict().items()}
+    assert any(name.startswith(prefixes[1]) for name in state)
+    loaded = module_type(**options)
+    loaded.load_state_dict(dict(state))
+    checkpoint = {"state_dict": state, "hyper_parameters": dict(saved.hparams), "hparams_name": "kwargs"}
+    torch.save({**checkpoint, "pytorch-lightning_version": lightning.__version__}, tmp_path / "old.ckpt")
+    for module in (loaded, module_type.load_from_checkpoint(tmp_path / "old.ckpt")):
+        assert module.begun == 3
+        assert module.state_dict().keys() == saved.state_dict().keys()
+        for name, value in module.state_dict().items():
+            torch.testing.assert_close(value, saved.state_dict()[name], rtol=0, atol=0, equal_nan=True)
 
 
 def test_a_device_without_double_precision_is_refused_in_words() -> None:

@@ -103,7 +103,7 @@ def test_free_form_of_values_nears_the_closed_form() -> None:
 def test_auto_answers_with_the_better_bound() -> None:
     learner, data = learn(module("auto"), toy()), toy()
     data.setup()
-    bounds = [float(stream.site.log_evidence()) for stream in learner.gp.streams]
+    bounds = [float(posterior.site.log_evidence()) for posterior in learner.gp.posteriors]
     assert len(bounds) == 2
     assert float(learner.gp.bound()) == pytest.approx(max(bounds), rel=1e-9)
     for options in ({"inference": "free_form"}, {"hyperparameters": "train_first_task"}, {"likelihood": "bernoulli"}):

@@ -130,7 +130,7 @@ def test_a_state_of_another_configuration_is_refused_and_nothing_changes(
     with pytest.raises(ValueError, match="saved from something else"):
         target.load_state_dict(source.state_dict())
     assert target.kernel.outputscale.item() == pytest.approx(1.3)
-    assert not target.stream.started
+    assert not target.posterior.started
 
 
 def test_a_state_of_another_power_is_refused() -> None:
@@ -169,7 +169,7 @@ def test_a_warning_turned_error_leaves_the_model_as_it_was() -> None:
     gp = OnlineGP(LegS(3), rbf(0.1), GaussianLikelihood())
     with pytest.raises(UserWarning, match="too few"):
         gp.update(X, Y)
-    assert not gp.stream.started
+    assert not gp.posterior.started
 
 
 def test_after_a_huge_gap_points_are_advised() -> None:

@@ -105,7 +105,7 @@ def test_replacing_with_several_families_goes_on_with_one() -> None:
     gp = model("auto", num_inducing=20).update(*wave(30))
     before = gp.latent(S)
     gp.replace_inducing(LegS(80))
-    assert len(gp.streams) == 1
+    assert len(gp.posteriors) == 1
     torch.testing.assert_close(gp.latent(S).mean, before.mean, rtol=0, atol=0.02)
     gp.update(*[part + 3.0 for part in wave(10)])
 

@@ -34,7 +34,7 @@ def test_an_interrupted_update_leaves_the_model_as_it_was(
             raise KeyboardInterrupt
         original(*_, **__)
 
-    target = (inference, "maximise") if where == "in training" else (type(gp.stream), "end")
+    target = (inference, "maximise") if where == "in training" else (type(gp.posterior), "end")
     original = getattr(*target)
     with monkeypatch.context() as patch:
         patch.setattr(*target, interrupt)

@@ -113,7 +113,7 @@ def test_hyperparameters_of_other_likelihoods_are_fitted_by_the_bound() -> None:
     gp = OnlineGP(LegS(12), rbf(2.5, 0.5), BernoulliLikelihood())
     (x, y), _ = stream("bernoulli")
     gp.fit_hyperparameters(x, y)
-    assert not gp.stream.started
+    assert not gp.posterior.started
     assert not gp.inducing.started
     assert gp.kernel.base_kernel.lengthscale.item() < 2.3
 

@@ -115,3 +115,14 @@ def test_copies_are_independent() -> None:
         assert torch.equal(branch.latent(S).mean, before)
         branch.update(*tasks(2, 40)[1])
         assert torch.equal(gp.latent(S).mean, before)
+
+
+def test_a_state_from_before_posteriors_were_renamed_loads() -> None:
+    """`OnlineGP.posteriors` was called `streams`."""
+    x = torch.linspace(0, 1, 20, dtype=torch.float64)
+    gp = model(LegS(7)).update(x, x.sin())
+    state = {name.replace("posteriors.", "streams."): value for name, value in gp.state_dict().items()}
+    assert state.keys() != gp.state_dict().keys()
+    again = model(LegS(7))
+    again.load_state_dict(state)
+    assert torch.equal(again.predict(x).mean, gp.predict(x).mean)

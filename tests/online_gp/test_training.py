@@ -59,7 +59,7 @@ def test_training_points_raises_the_bound() -> None:
         fixed.update(x, y)
         assert trained.bound() > fixed.bound() + 0.5
     assert not torch.equal(trained.inducing.Z, fixed.inducing.Z)
-    assert torch.equal(trained.stream.past.Z, trained.inducing.Z)
+    assert torch.equal(trained.posterior.past.Z, trained.inducing.Z)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_training_with_several_families() -> None:
         several.update(x, y, steps=10, lr=0.05, train_hyperparameters=True)
         gp.update(x, y, steps=10, lr=0.05, train_hyperparameters=True)
     assert several.kernel.base_kernel.lengthscale.item() != pytest.approx(1.5, abs=0.01)
-    assert all(torch.isfinite(stream.site.log_evidence()) for stream in several.streams)
+    assert all(torch.isfinite(posterior.site.log_evidence()) for posterior in several.posteriors)
 
 
 def test_progress_bar_changes_nothing() -> None:

@@ -154,7 +154,7 @@ def test_the_first_figure_is_learnt_again_from_the_kernel_of_the_run(tmp_path: P
     evolution = follow(gp, second)
     assert float(evolution.ends[0]) > float(first.x_train.max())
     gp.update(second.x_train, second.y_train)
-    frame, q = gp.stream.posterior(gp.kernel)
+    frame, q = gp.posterior.q(gp.kernel)
     torch.testing.assert_close(evolution.mean[-1], frame.L @ q.mean)
 
 

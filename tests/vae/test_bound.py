@@ -61,11 +61,11 @@ def test_a_linear_gaussian_model_gives_the_exact_log_evidence_of_a_stream() -> N
     y = torch.randn(3, 24, 2, dtype=torch.float64)
     mask = torch.ones_like(y, dtype=torch.bool)
     vae = linear_gaussian(PivotedPoints(24), latent_dim=2)
-    vae.stream.begin(vae.kernel, times[:, None])  # a point at every time from the start
+    vae.posterior.begin(vae.kernel, times[:, None])  # a point at every time from the start
     first = exact_expectation(vae, times[:12], y[:, :12], mask[:, :12])
     torch.testing.assert_close(first, log_evidence(vae.kernel, times[:12], y[:, :12]), rtol=1e-6, atol=1e-6)
     vae.consolidate(times[:12], y[:, :12], mask[:, :12])
-    vae.stream.begin(vae.kernel, times[12:, None])
+    vae.posterior.begin(vae.kernel, times[12:, None])
     second = exact_expectation(vae, times[12:], y[:, 12:], mask[:, 12:])
     log_scale = -0.5 * (math.log(2 * math.pi * NOISE**2) + y[:, :12] ** 2 / NOISE**2).sum((-2, -1))
     torch.testing.assert_close(second + log_scale, log_evidence(vae.kernel, times, y), rtol=1e-6, atol=1e-6)
@@ -77,7 +77,7 @@ def test_the_posterior_with_as_many_points_as_times_is_the_exact_one_given_pseud
     y = torch.randn(2, 15, 3, dtype=torch.float64)
     mask = torch.ones_like(y, dtype=torch.bool)
     vae = linear_gaussian(PivotedPoints(15), latent_dim=3)
-    vae.stream.begin(vae.kernel, times[:, None])
+    vae.posterior.begin(vae.kernel, times[:, None])
     vae.consolidate(times, y, mask)
     between = times + 0.5
     K, k = (covariance(vae.kernel, times[:, None], t[:, None]) for t in (times, between))
@@ -98,7 +98,7 @@ def test_it_is_the_long_form_of_the_paper(inducing: object) -> None:
     times = torch.linspace(0, 11, 20, dtype=torch.float64)
     y, mask = torch.randn(2, 20, 4), torch.rand(2, 20, 4) > 0.2
     vae = GPVAE(Encoder(4, 3, 16), Decoder(3, 4, 16), latent_kernel(3), inducing)
-    vae.stream.begin(vae.kernel, times[:, None])
+    vae.posterior.begin(vae.kernel, times[:, None])
     seen, past = vae.task(times)
     noise = torch.randn(2, 3, 20, dtype=torch.float64)
     with torch.no_grad():
@@ -108,7 +108,7 @@ def test_it_is_the_long_form_of_the_paper(inducing: object) -> None:
 
 
 def long_form(vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
-    family, kernel = vae.stream.inducing, vae.kernel
+    family, kernel = vae.posterior.inducing, vae.kernel
     Kuu = family.kuu(kernel)
     Kuu = Kuu + 1e-9 * Kuu.diagonal(dim1=-2, dim2=-1).mean(-1)[:, None, None] * torch.eye(Kuu.shape[-1])
     Kuf = family.kuf(kernel, times[:, None])
@@ -142,7 +142,7 @@ def test_what_is_masked_changes_nothing() -> None:
     mask[0, :4] = False
     other = torch.where(mask, y, torch.full_like(y, torch.nan))
     vae = GPVAE(Encoder(3, 2, 8), Decoder(2, 3, 8), latent_kernel(2), LegS(5))
-    vae.stream.begin(vae.kernel, times[:, None])
+    vae.posterior.begin(vae.kernel, times[:, None])
     seen, past = vae.task(times)
     noise = torch.randn(2, 2, 10, dtype=torch.float64)
     values = [vae.bound(seen, past, given, mask, noise) for given in (y, other)]
@@ -156,8 +156,8 @@ def test_sums_over_pairs_are_the_sums_themselves(monkeypatch: pytest.MonkeyPatch
     times = torch.linspace(0, 9, 14, dtype=torch.float64)
     y, mask = torch.randn(3, 14, 4), torch.ones(3, 14, 4, dtype=torch.bool)
     vae = GPVAE(Encoder(4, 2, 8), Decoder(2, 4, 8), latent_kernel(2), LegS(6))
-    vae.stream.begin(vae.kernel, times[:, None])
+    vae.posterior.begin(vae.kernel, times[:, None])
     noise = torch.randn(3, 2, 14, dtype=torch.float64)
     by_pairs = vae.bound(*vae.task(times), y, mask, noise)
-    monkeypatch.setattr(shared_times, "MOST_PAIRS", 0)
+    monkeypatch.setattr(shared_times, "MAX_PAIRS", 0)
     torch.testing.assert_close(vae.bound(*vae.task(times), y, mask, noise), by_pairs, rtol=1e-12, atol=1e-12)

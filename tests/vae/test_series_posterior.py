@@ -43,7 +43,7 @@ def predictions(module: SVGPVAE) -> tuple[Tensor, Tensor]:
 def test_some_series_at_a_time_come_to_the_same(shared: bool, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     together = learnt(shared_precision=shared, method=method)
     monkeypatch.setattr(series_posterior, "AT_ONCE", 2 * 2 * 6**2)  # two series
-    assert together.vae.stream.at_once == 2
+    assert together.vae.posterior.at_once == 2
     apart = learnt(shared_precision=shared, method=method)
     torch.testing.assert_close(predictions(apart), predictions(together), rtol=1e-3, atol=1e-3)
 
@@ -59,7 +59,7 @@ def test_files_hold_what_memory_would(shared: bool, tmp_path: Path, monkeypatch:
     assert kept == ["replay", "task", "task_02", "task_03"]  # of tasks, the last two
     rows = {"c", "h"} if shared else {"c", "h", "G"}
     assert {path.name for path in (tmp_path / "task_03").iterdir()} == {f"{name}.0_of_1" for name in rows}
-    names = {f"vae.stream.{name}" for name in rows}
+    names = {f"vae.posterior.{name}" for name in rows}
     assert names <= memory.state_dict().keys()
     assert not names & files.state_dict().keys()
 
@@ -97,10 +97,10 @@ def test_files_of_three_processes_serve_one(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     for name in ("c", "h", "G"):
         for process in range(3):
-            getattr(whole.vae.stream, name)[process::3].numpy().tofile(folder / f"{name}.{process}_of_3")
+            getattr(whole.vae.posterior, name)[process::3].numpy().tofile(folder / f"{name}.{process}_of_3")
     module = learnt(num_tasks=0, sites_folder=str(tmp_path / "three"))
     state = whole.state_dict()
-    state["vae.stream.num_files"] = torch.tensor(3)
+    state["vae.posterior.num_files"] = torch.tensor(3)
     module.load_state_dict(state)
     for ours, theirs in zip(predictions(module), predictions(whole), strict=True):
         assert torch.equal(ours, theirs)
@@ -108,10 +108,10 @@ def test_files_of_three_processes_serve_one(tmp_path: Path) -> None:
 
 def test_what_is_in_files_stays_there_when_a_module_moves(tmp_path: Path) -> None:
     module = learnt(sites_folder=str(tmp_path))
-    before = module.vae.stream.h.data_ptr()
+    before = module.vae.posterior.h.data_ptr()
     module.to("meta")
-    assert module.vae.stream.L.is_meta
-    assert module.vae.stream.h.data_ptr() == before
+    assert module.vae.posterior.L.is_meta
+    assert module.vae.posterior.h.data_ptr() == before
 
 
 def test_one_precision_leaves_means_and_evidence_as_they_are() -> None:
@@ -137,7 +137,7 @@ def test_one_precision_is_that_of_each_where_series_are_seen_alike() -> None:
             module.begin_task(times, y, mask)
             module.end_task()
     torch.testing.assert_close(predictions(shared), predictions(plain), rtol=1e-6, atol=1e-8)
-    assert shared.vae.stream.G.shape[0] == 1
+    assert shared.vae.posterior.G.shape[0] == 1
 
 
 def test_a_task_that_is_interrupted_while_it_ends_can_be_learnt_again(

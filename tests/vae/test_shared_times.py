@@ -24,7 +24,7 @@ def streamed(inducing: InducingVariables) -> tuple[GPVAE, Tensor, Tensor, Tensor
     for task in range(TASKS):
         times = HOURS * task + torch.arange(HOURS, dtype=torch.float64)
         y = torch.randn(2, HOURS, 5)
-        vae.stream.begin(vae.kernel, times[:, None])
+        vae.posterior.begin(vae.kernel, times[:, None])
         if task < TASKS - 1:
             vae.consolidate(times, y, mask)
     return vae, times, y, mask

@@ -122,7 +122,7 @@ def test_networks_that_are_not_finite_stop_with_what_to_do(part: str, consolidat
     """In the next step; or, where they became so in the last one, before anything is consolidated."""
     module, data = small(consolidation=consolidation), task(1)
     learn(module, task(0))
-    before = module.vae.stream.G.clone()
+    before = module.vae.posterior.G.clone()
     module.begin_task(*data)
     with torch.no_grad():
         next(getattr(module.vae, part).parameters()).fill_(torch.nan)
@@ -132,7 +132,7 @@ def test_networks_that_are_not_finite_stop_with_what_to_do(part: str, consolidat
         module.training_step((torch.arange(3), *data), 7)
     with pytest.raises(FloatingPointError, match="a parameter became NaN or infinite in task 2"):
         module.end_task()
-    assert torch.equal(module.vae.stream.G, before)
+    assert torch.equal(module.vae.posterior.G, before)
 
 
 @pytest.mark.parametrize("logarithm", [-1e4, 1e4])

@@ -95,14 +95,14 @@ def follow(gp: OnlineGP, task: Task) -> Evolution:
         task: The task.
     """
     origin, last = float(task.x_train.min()), float(task.x_train.max())
-    begin = _end(gp) if gp.stream.started else origin + FIRST * (last - origin)
+    begin = _end(gp) if gp.posterior.started else origin + FIRST * (last - origin)
     ends = torch.linspace(begin, last, ENDS + 1, dtype=torch.float64)[1:]
     means, stddevs = [], []
     for end in ends:
-        stream = copy.deepcopy(gp.stream)
-        stream.begin(gp.kernel, torch.tensor([[min(origin, float(end))], [float(end)]], dtype=torch.float64))
-        absorb(stream, gp.kernel, gp.likelihood, task.x_train, task.y_train, Training())
-        frame, q = stream.posterior(gp.kernel)
+        posterior = copy.deepcopy(gp.posterior)
+        posterior.begin(gp.kernel, torch.tensor([[min(origin, float(end))], [float(end)]], dtype=torch.float64))
+        absorb(posterior, gp.kernel, gp.likelihood, task.x_train, task.y_train, Training())
+        frame, q = posterior.q(gp.kernel)
         means.append(matvec(frame.L, q.mean))
         stddevs.append((frame.L @ q.root).norm(dim=-1))
     return Evolution(ends, torch.stack(means), torch.stack(stddevs))
