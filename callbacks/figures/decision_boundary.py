@@ -7,11 +7,13 @@ import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from torch import Tensor
 
 from datamodules.splits import Task
-from gpvae.plotting.canvas import BLUE, DARK_ORANGE, INK, add_colour_bar
+from gpvae.modules import StreamingGP
+from gpvae.plotting.canvas import BLUE, DARK_ORANGE, INK, add_colour_bar, blank, legend_above, name_axes
 
 #: From class 0 to class 1 through white, paler than the points of either class.
 CLASSES = LinearSegmentedColormap.from_list("classes", ["#7FB8DA", "white", "#F3CF80"])
@@ -22,6 +24,31 @@ RED = "#C80000"
 MOST_DOTS = 1000
 #: How much room there is beyond the outermost points, as a share of their range.
 MARGIN = 0.08
+
+
+def boundary_figure(module: StreamingGP, tasks: Sequence[Task], num_seen: int, num_points: int, dpi: int) -> Figure:
+    """Two classes in the plane and the line between them.
+
+    Args:
+        module: A trained module.
+        tasks: The whole stream.
+        num_seen: How many of its tasks have been learnt.
+        num_points: Number of grid points along each axis.
+        dpi: Pixels per inch.
+    """
+    figure, ax = blank(5.6, 4.0, dpi)
+    first, second = plane_grid(tasks, num_points)
+    y = module.predict(torch.cartesian_prod(second, first).flip(-1).to(module.device))
+    draw_probability(ax, first, second, y.mean.cpu().reshape(num_points, num_points))
+    draw_classes(ax, tasks, num_seen)
+    points = module.gp.inducing.points
+    if points is not None:
+        draw_inducing_places(ax, points.cpu().flatten(0, -2))
+    ax.set_xlim(float(first[0]), float(first[-1]))
+    ax.set_ylim(float(second[0]), float(second[-1]))
+    name_axes(ax, "x₁", "x₂", f"After task {num_seen} of {len(tasks)}")
+    legend_above(ax)
+    return figure
 
 
 def are_labels(tasks: Sequence[Task]) -> bool:

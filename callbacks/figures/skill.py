@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from callbacks.figures.reports import ReportByVariable
-from gpvae.metrics import describe
+from gpvae.metrics import TaskTable, describe
 from gpvae.plotting.canvas import BLUE, GREY, INK, LABEL, PALE, SMALL, TITLE, VERMILLION, frame
 
 #: Sizes in inches.
@@ -29,17 +28,17 @@ def learnt_and_now(matrix: Floats) -> tuple[float, float]:
     return (float(learnt[known].mean()), float(now[known].mean())) if known.any() else (np.nan, np.nan)
 
 
-def skill_figure(report: ReportByVariable, note: str, dpi: int) -> Figure:
+def skill_figure(table: TaskTable, note: str, dpi: int) -> Figure:
     """A panel for each metric, a row for each variable, the best by the first metric on top.
 
     Args:
-        report: Knows the scores.
+        table: The scores, with at least one variable.
         note: What the title adds about the data.
         dpi: Pixels per inch.
     """
     scores = {
-        metric: {variable: learnt_and_now(report.matrix(metric, variable)) for variable in report.variables}
-        for metric in report.metrics
+        metric: {variable: learnt_and_now(table.matrix(metric, variable)) for variable in table.variables}
+        for metric in table.metrics
     }
     metric, first = next(iter(scores.items()))
     losses = {variable: describe(metric).best.loss(now) for variable, (_, now) in first.items()}

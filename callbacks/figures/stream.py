@@ -6,10 +6,14 @@ from typing import Any
 
 import torch
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
+from torch.distributions import Bernoulli, Normal
 
+from callbacks.figures.interval import two_sd_interval
 from datamodules.splits import Task
-from gpvae.plotting.canvas import BLUE, GREY, INK, PALE, SMALL, VERMILLION
+from gpvae.modules import StreamingGP
+from gpvae.plotting.canvas import BLUE, GREY, INK, PALE, SMALL, VERMILLION, blank, legend_above, name_axes
 
 #: Beyond so many tasks the lines between them would hide the rest.
 MOST_BOUNDARIES = 50
@@ -19,6 +23,39 @@ MOST_DOTS = 2000
 ROOM = 0.25
 #: The share of the axis that must lie ahead for the words that say so.
 ROOM_FOR_WORDS = 0.15
+
+
+def stream_figure(
+    module: StreamingGP, tasks: Sequence[Task], num_seen: int, num_points: int, reconstruction: bool, dpi: int
+) -> Figure:
+    """A function of one input over the whole stream.
+
+    Args:
+        module: A trained module.
+        tasks: The whole stream.
+        num_seen: How many of its tasks have been learnt.
+        num_points: Number of grid points.
+        reconstruction: Add the finite-basis reconstruction, where the family has one.
+        dpi: Pixels per inch.
+    """
+    figure, ax = blank(7.2, 2.7, dpi)
+    grid = torch.linspace(*input_range(tasks), num_points, dtype=tasks[0].x_train.dtype)
+    y = module.predict(grid[:, None].to(module.device))
+    interval = two_sd_interval(y)
+    names = {Normal: "mean ± 2 sd", Bernoulli: "p(y = 1)"}
+    name = next((text for kind, text in names.items() if isinstance(y, kind)), "mean, 95 % interval")
+    ends = None if interval is None else (interval[0].cpu(), interval[1].cpu())
+    draw_prediction(ax, grid, y.mean.cpu(), ends, name)
+    draw_tasks(ax, tasks, num_seen)
+    points = module.gp.inducing.points
+    if points is not None:
+        draw_inducing_inputs(ax, points.cpu().flatten(0, -2)[:, 0])
+    if reconstruction and isinstance(y, Normal):  # elsewhere f and y are on different scales
+        _, seen_until = input_range(tasks[:num_seen])
+        draw_reconstruction(ax, module, grid[grid <= seen_until])
+    name_axes(ax, "x", "y", f"After task {num_seen} of {len(tasks)}")
+    legend_above(ax)
+    return figure
 
 
 def input_range(tasks: Sequence[Task]) -> tuple[float, float]:
@@ -58,14 +95,18 @@ def draw_prediction(ax: Axes, x: Tensor, mean: Tensor, interval: tuple[Tensor, T
     ax.plot(x.numpy(), mean.numpy(), color=BLUE, lw=1.5, label=name, zorder=3)
 
 
-def draw_reconstruction(ax: Axes, x: Tensor, mean: Tensor) -> None:
-    """The finite-basis reconstruction, to be compared with the mean.
+def draw_reconstruction(ax: Axes, module: StreamingGP, x: Tensor) -> None:
+    """The mean of the finite-basis reconstruction, to be compared with that of the prediction, if there is a basis.
 
     Args:
         ax: Axes.
+        module: A trained module.
         x: Inputs `[G]`, in order.
-        mean: Mean of the reconstruction `[G]`.
     """
+    try:
+        mean = module.gp.reconstruct(x[:, None].to(module.device)).mean.cpu()
+    except NotImplementedError:
+        return
     style = (0, (4, 2))
     ax.plot(x.numpy(), mean.numpy(), color=VERMILLION, lw=1.2, ls=style, label="reconstruction", zorder=4)
 

@@ -2,18 +2,35 @@
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from gpvae.metrics import Description
-from gpvae.plotting.canvas import SMALL, add_colour_bar
+from gpvae.metrics import Description, describe
+from gpvae.plotting.canvas import SMALL, add_colour_bar, blank, name_axes
 from gpvae.plotting.colour_scale import ColourScale
 
 #: Up to so many tasks the values are written into the cells.
 MOST_NUMBERS = 12
 
 Floats = NDArray[np.float64]
+
+
+def forgetting_figure(matrix: Floats, metric: str, dpi: int, note: str = "") -> Figure:
+    """A metric of each task after each task.
+
+    Args:
+        matrix: `[after, task]`, NaN where there is no value; at least one is finite.
+        metric: Name of the metric.
+        dpi: Pixels per inch.
+        note: What the title adds about the data.
+    """
+    figure, ax = blank(5.6, 4.4, dpi)
+    description = describe(metric)
+    draw_heat_map(ax, matrix, description)
+    name_axes(ax, "task", "after task", f"{description.label} of each task, as the stream goes on{note}")
+    return figure
 
 
 def draw_heat_map(ax: Axes, matrix: Floats, metric: Description) -> None:

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgba
 
-from callbacks.figures.compose import forgetting_figure
 from gpvae.metrics import HIGHER, LOWER, Description, Target
 from gpvae.plotting.colour_scale import ColourScale, colour_limits
+from gpvae.plotting.heat_map import forgetting_figure
 
 
 def triangle(size: int) -> np.ndarray:

@@ -7,12 +7,11 @@ import pytest
 import torch
 from matplotlib.axes import Axes
 
-from callbacks.figures.compose import boundary_figure, stream_figure
-from callbacks.figures.stream import MOST_BOUNDARIES, MOST_DOTS, boundaries, draw_tasks
-from gpvae.inducing import CosS, LegS, LegSPath, PivotedPoints, Points
+from callbacks.figures.decision_boundary import boundary_figure
+from callbacks.figures.stream import MOST_BOUNDARIES, MOST_DOTS, boundaries, draw_tasks, stream_figure
 from gpvae.plotting import canvas
 from gpvae.plotting.canvas import blank, render, save_png
-from tests.callbacks.figures.figure_fakes import Learner, Stream, counts, labels, wave
+from tests.callbacks.figures.toy_points import Learner, Stream, counts, labels, wave
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 
@@ -39,7 +38,7 @@ def num_boundaries(ax: Axes) -> int:
 
 def test_stream_shows_prediction_data_and_inducing_points() -> None:
     stream = wave(4)
-    module = learnt(Learner(Points(10)), stream, 3)
+    module = learnt(Learner("Points", 10), stream, 3)
     ax = stream_figure(module, stream.tasks, 3, 50, reconstruction=True, dpi=50).axes[0]
     x = torch.linspace(float(stream.tasks[0].x_train[0]), float(stream.tasks[-1].x_train[-1]), 50, dtype=torch.float64)
     y = module.predict(x[:, None])
@@ -57,7 +56,7 @@ def test_stream_shows_prediction_data_and_inducing_points() -> None:
 
 def test_reconstruction_is_drawn_where_data_were_seen() -> None:
     stream = wave(3)
-    module = learnt(Learner(LegS(15)), stream, 2)
+    module = learnt(Learner("LegS", 15), stream, 2)
     ax = stream_figure(module, stream.tasks, 2, 50, reconstruction=True, dpi=50).axes[0]
     drawn = torch.from_numpy(line(ax, "reconstruction"))
     assert drawn[-1, 0] <= stream.tasks[1].x_train.max() < drawn[-1, 0] + 5 / 49
@@ -69,7 +68,7 @@ def test_reconstruction_is_drawn_where_data_were_seen() -> None:
 
 def test_axes_stay_from_task_to_task() -> None:
     stream = wave(3)
-    module, limits = Learner(LegS(15)), set()
+    module, limits = Learner("LegS", 15), set()
     for num_seen in (1, 2, 3):
         learnt(module, stream, 1)
         ax = stream_figure(module, stream.tasks, num_seen, 50, reconstruction=False, dpi=50).axes[0]
@@ -80,7 +79,7 @@ def test_axes_stay_from_task_to_task() -> None:
 
 def test_counts_are_never_expected_below_zero() -> None:
     stream = counts()
-    module = learnt(Learner(CosS(12), "poisson", 0.8), stream, 2)
+    module = learnt(Learner("CosS", 12, "poisson", 0.8), stream, 2)
     ax = stream_figure(module, stream.tasks, 2, 50, reconstruction=True, dpi=50).axes[0]
     band = ax.collections[0].get_paths()[0].vertices[:, 1]
     assert band.min() >= 0
@@ -93,7 +92,7 @@ def test_labels_along_a_line_have_no_interval() -> None:
     stream = Stream(
         torch.cat([t.x_train for t in stream.tasks]), torch.cat([(t.y_train > 0).double() for t in stream.tasks]), 3
     )
-    module = learnt(Learner(LegS(12), "bernoulli"), stream, 1)
+    module = learnt(Learner("LegS", 12, "bernoulli"), stream, 1)
     ax = stream_figure(module, stream.tasks, 1, 50, reconstruction=True, dpi=50).axes[0]
     assert not ax.collections
     assert names(ax) == ["p(y = 1)", "this task"]
@@ -120,7 +119,7 @@ def test_tasks_that_overlap_have_no_boundaries() -> None:
 
 def test_decision_boundary_shows_probability_classes_and_inducing_points() -> None:
     stream = labels(3, 120)
-    module = learnt(Learner(PivotedPoints(15), "bernoulli", 0.5), stream, 2)
+    module = learnt(Learner("PivotedPoints", 15, "bernoulli", 0.5), stream, 2)
     ax = boundary_figure(module, stream.tasks, 2, 40, dpi=50).axes[0]
     assert names(ax) == ["class 0", "class 1", "inducing points"]
     np.testing.assert_array_equal(line(ax, "inducing points"), module.gp.inducing.Z)
@@ -136,7 +135,7 @@ def test_decision_boundary_shows_probability_classes_and_inducing_points() -> No
 
 def test_a_path_memory_has_no_inducing_points_to_show() -> None:
     stream = labels()
-    module = learnt(Learner(LegSPath(8, num_frequencies=64), "bernoulli", 0.5), stream, 1)
+    module = learnt(Learner("LegSPath", 8, "bernoulli", 0.5, inducing_options={"num_frequencies": 64}), stream, 1)
     assert module.gp.inducing.points is None
     ax = boundary_figure(module, stream.tasks, 1, 20, dpi=50).axes[0]
     assert names(ax) == ["class 0", "class 1"]

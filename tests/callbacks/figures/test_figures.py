@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.demos.boring_classes import BoringModel
 from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import IMAGES, EventAccumulator
 
-from callbacks.figures import TaskFigures
-from gpvae.inducing import CosS, LegS, PivotedPoints, Points
-from tests.callbacks.figures.figure_fakes import FakeReport, Learner, Stream, counts, five_dimensions, labels, wave
+from callbacks import TaskFigures, TaskReport
+from tests.callbacks.figures.toy_points import Learner, Stream, counts, five_dimensions, labels, wave
 from tests.toys import states_equal
 
 pytestmark = [
@@ -24,22 +24,27 @@ QUICK = {"num_points": 50, "dpi": 40}
 
 
 def fit(
-    folder: Path, module: Learner, stream: Stream, *callbacks: Callback, epochs: int | None = None, **options: object
+    folder: Path,
+    module: Learner,
+    stream: Stream,
+    *callbacks: Callback,
+    epochs: int | None = None,
+    resume_from: Path | None = None,
+    **options: object,
 ) -> Trainer:
     """Learn a stream with these callbacks."""
     options.setdefault("logger", TensorBoardLogger(folder, name="", version=""))
     trainer = Trainer(
         accelerator="cpu",
-        max_epochs=epochs or len(stream.tasks),
         callbacks=list(callbacks),
         default_root_dir=folder,
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
-        log_every_n_steps=1,
+        **{**stream.trainer_options, "max_epochs": epochs or stream.num_epochs},
         **options,
     )
-    trainer.fit(module, datamodule=stream)
+    trainer.fit(module, datamodule=stream, ckpt_path=resume_from, weights_only=True)
     return trainer
 
 
@@ -55,17 +60,17 @@ def logged(folder: Path) -> dict[str, list[int]]:
 
 
 CASES: dict[str, tuple[Callable[[], Stream], Callable[[], Learner], str | None, tuple[int, int]]] = {
-    "line": (wave, lambda: Learner(Points(12)), "stream", (288, 108)),
-    "counts": (counts, lambda: Learner(CosS(12), "poisson", 0.8), "stream", (288, 108)),
-    "plane": (labels, lambda: Learner(PivotedPoints(12), "bernoulli"), "decision_boundary", (224, 160)),
-    "five dimensions": (five_dimensions, lambda: Learner(PivotedPoints(12), lengthscale=3.0), None, (0, 0)),
+    "line": (wave, lambda: Learner("Points", 12), "stream", (288, 108)),
+    "counts": (counts, lambda: Learner("CosS", 12, "poisson", 0.8), "stream", (288, 108)),
+    "plane": (labels, lambda: Learner("PivotedPoints", 12, "bernoulli"), "decision_boundary", (224, 160)),
+    "five dimensions": (five_dimensions, lambda: Learner("PivotedPoints", 12, lengthscale=3.0), None, (0, 0)),
 }
 
 
 @pytest.mark.parametrize(("case", "report_first"), [*((case, True) for case in CASES), ("five dimensions", False)])
 def test_each_task_leaves_its_figures_in_the_log_and_in_files(case: str, report_first: bool, tmp_path: Path) -> None:
     make_stream, make_module, kind, size = CASES[case]
-    callbacks: list[Callback] = [TaskFigures(**QUICK), FakeReport()]
+    callbacks: list[Callback] = [TaskFigures(**QUICK), TaskReport(print_table=False)]
     fit(tmp_path, make_module(), make_stream(), *(callbacks[::-1] if report_first else callbacks))
     pictures = [] if kind is None else [f"{kind}_{task:02d}.png" for task in (1, 2, 3)]
     assert files(tmp_path) == sorted(["forgetting_rmse.png", *pictures])
@@ -79,7 +84,7 @@ def test_each_task_leaves_its_figures_in_the_log_and_in_files(case: str, report_
 
 
 def test_without_a_report_or_anything_to_draw_there_are_no_figures(tmp_path: Path) -> None:
-    fit(tmp_path, Learner(PivotedPoints(12), lengthscale=3.0), five_dimensions(), TaskFigures(**QUICK))
+    fit(tmp_path, Learner("PivotedPoints", 12, lengthscale=3.0), five_dimensions(), TaskFigures(**QUICK))
     assert files(tmp_path) == []
 
 
@@ -89,31 +94,29 @@ def test_two_dimensions_without_labels_have_no_decision_boundary(tmp_path: Path)
     stream = Stream(
         torch.cat([t.x_train[:, :2] for t in stream.tasks]), torch.cat([t.y_train for t in stream.tasks]), 3
     )
-    fit(tmp_path, Learner(PivotedPoints(12), lengthscale=3.0), stream, TaskFigures(**QUICK))
+    fit(tmp_path, Learner("PivotedPoints", 12, lengthscale=3.0), stream, TaskFigures(**QUICK))
     assert files(tmp_path) == []
 
 
 def test_every_n_tasks_and_the_last(tmp_path: Path) -> None:
-    fit(tmp_path, Learner(LegS(12)), wave(5), TaskFigures(every_n_tasks=2, **QUICK))
+    fit(tmp_path, Learner("LegS", 12), wave(5), TaskFigures(every_n_tasks=2, **QUICK))
     assert logged(tmp_path) == {"stream": [2, 4, 5]}
 
 
 def test_a_stream_that_stops_early_has_its_last_task_drawn(tmp_path: Path) -> None:
-    stream = wave(6)
-    stream.num_learnt = 3
-    fit(tmp_path, Learner(LegS(12)), stream, TaskFigures(every_n_tasks=2, **QUICK), epochs=3)
+    fit(tmp_path, Learner("LegS", 12), wave(6, stop_after=3), TaskFigures(every_n_tasks=2, **QUICK))
     assert logged(tmp_path) == {"stream": [2, 3]}
 
 
 def test_a_task_that_is_under_way_is_not_drawn(tmp_path: Path) -> None:
-    module = Learner(LegS(12))
-    module.register_buffer("begun", torch.tensor(2))
-    fit(tmp_path, module, wave(), TaskFigures(**QUICK))
+    module = Learner("LegS", 12)
+    module.begun.fill_(2)
+    fit(tmp_path, module, wave(), TaskFigures(**QUICK), epochs=2)
     assert logged(tmp_path) == {"stream": [2]}
 
 
 def test_disabled_draws_nothing(tmp_path: Path) -> None:
-    fit(tmp_path, Learner(LegS(12)), wave(), TaskFigures(enabled=False, **QUICK), FakeReport())
+    fit(tmp_path, Learner("LegS", 12), wave(), TaskFigures(enabled=False, **QUICK), TaskReport(print_table=False))
     assert files(tmp_path) == []
     assert logged(tmp_path) == {}
 
@@ -121,7 +124,7 @@ def test_disabled_draws_nothing(tmp_path: Path) -> None:
 def test_only_the_first_process_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Trainer, "is_global_zero", False)
     figures = TaskFigures(**QUICK)
-    fit(tmp_path, Learner(LegS(12)), wave(), figures, FakeReport())
+    fit(tmp_path, Learner("LegS", 12), wave(), figures, TaskReport(print_table=False))
     assert figures.drawn == 3
     assert files(tmp_path) == []
 
@@ -129,7 +132,7 @@ def test_only_the_first_process_draws(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("loggers", ["none", "csv"])
 def test_files_are_written_without_tensorboard(loggers: str, tmp_path: Path) -> None:
     logger = CSVLogger(tmp_path, name="", version="") if loggers == "csv" else False
-    fit(tmp_path, Learner(LegS(12)), wave(), TaskFigures(**QUICK), logger=logger)
+    fit(tmp_path, Learner("LegS", 12), wave(), TaskFigures(**QUICK), logger=logger)
     assert files(tmp_path) == ["stream_01.png", "stream_02.png", "stream_03.png"]
 
 
@@ -173,22 +176,12 @@ def test_drawing_leaves_no_trace_on_model_or_random_state(case: str, tmp_path: P
 
 
 def test_resuming_goes_on_where_drawing_stopped(tmp_path: Path) -> None:
-    stream, module, figures = wave(), Learner(LegS(12)), TaskFigures(**QUICK)
+    stream, module, figures = wave(), Learner("LegS", 12), TaskFigures(**QUICK)
     trainer = fit(tmp_path / "first", module, stream, figures, epochs=2)
     trainer.save_checkpoint(tmp_path / "two.ckpt")
     resumed = TaskFigures(**QUICK)
-    fresh = Learner(LegS(12))
-    again = Trainer(
-        accelerator="cpu",
-        max_epochs=3,
-        callbacks=[resumed],
-        logger=TensorBoardLogger(tmp_path / "second", name="", version=""),
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        log_every_n_steps=1,
-    )
-    again.fit(fresh, datamodule=stream, ckpt_path=tmp_path / "two.ckpt", weights_only=True)
+    fresh = Learner("LegS", 12)
+    fit(tmp_path / "second", fresh, stream, resumed, resume_from=tmp_path / "two.ckpt")
     assert files(tmp_path / "first") == ["stream_01.png", "stream_02.png"]
     assert files(tmp_path / "second") == ["stream_03.png"]
 
@@ -196,7 +189,7 @@ def test_resuming_goes_on_where_drawing_stopped(tmp_path: Path) -> None:
 def test_one_callback_serves_two_runs(tmp_path: Path) -> None:
     figures = TaskFigures(**QUICK)
     for run in ("first", "second"):
-        fit(tmp_path / run, Learner(LegS(12)), wave(), figures)
+        fit(tmp_path / run, Learner("LegS", 12), wave(), figures)
         assert len(files(tmp_path / run)) == 3
 
 
@@ -204,3 +197,11 @@ def test_one_callback_serves_two_runs(tmp_path: Path) -> None:
 def test_impossible_options_are_refused(option: str) -> None:
     with pytest.raises(ValueError, match=f"{option} is at least"):
         TaskFigures(**{option: 0})
+
+
+def test_modules_and_data_without_tasks_are_refused(tmp_path: Path) -> None:
+    trainer = Trainer(
+        accelerator="cpu", max_epochs=1, callbacks=[TaskFigures()], logger=False, default_root_dir=tmp_path
+    )
+    with pytest.raises(TypeError, match=r"ContinualModule that learns a .*TaskStream; got BoringModel and NoneType"):
+        trainer.fit(BoringModel())

@@ -19,11 +19,11 @@ from callbacks.figures.skill import learnt_and_now, skill_figure
 from callbacks.figures.time_panels import value_limits
 from callbacks.figures.units import readable_units
 from callbacks.report import TaskReport
-from gpvae.metrics import Score
+from gpvae.metrics import Score, TaskTable
 from gpvae.modules import SVGPVAE
 from gpvae.plotting.canvas import render
 from gpvae.vae.keyed_noise import Draws
-from tests.callbacks.figures.series_fakes import MadeUp, learn, made_up, small_model
+from tests.callbacks.figures.toy_series import ToySeries, learn, small_model, toy_series
 from tests.toys import states_equal
 
 pytestmark = [
@@ -34,7 +34,7 @@ pytestmark = [
 QUICK = {"num_points": 40, "dpi": 40}
 
 
-def learnt(stream: MadeUp, num_tasks: int) -> SVGPVAE:
+def learnt(stream: ToySeries, num_tasks: int) -> SVGPVAE:
     """A model that has taken in some tasks, untrained: drawing does not care how well."""
     stream.setup()
     module = small_model(stream.num_variables)
@@ -44,7 +44,7 @@ def learnt(stream: MadeUp, num_tasks: int) -> SVGPVAE:
     return module
 
 
-def drawn(stream: MadeUp, num_seen: int) -> Figure:
+def drawn(stream: ToySeries, num_seen: int) -> Figure:
     with torch.no_grad():
         return reconstructions_figure(learnt(stream, num_seen).vae, stream, num_seen, 40, 40)
 
@@ -72,7 +72,7 @@ class Witness(Callback):
 
 def test_each_task_leaves_its_figures_and_no_other_trace(tmp_path: Path) -> None:
     witness = Witness(TaskFigures(**QUICK))
-    learn(tmp_path, small_model(), made_up(), TaskReport(print_table=False), witness)
+    learn(tmp_path, small_model(), toy_series(), TaskReport(print_table=False), witness)
     assert witness.num_seen == 2
     assert sorted(path.name for path in (tmp_path / "figures").glob("*")) == [
         *("forgetting_coverage.png", "forgetting_nlpd.png", "forgetting_rmse.png"),
@@ -93,7 +93,7 @@ def test_each_task_leaves_its_figures_and_no_other_trace(tmp_path: Path) -> None
 
 
 def test_series_are_in_physical_units_over_dates() -> None:
-    stream = made_up(num_tasks=3)
+    stream = toy_series(num_tasks=3)
     axes = np.array(drawn(stream, 3).axes).reshape(4, 2)
     assert [ax.get_ylabel() for ax in axes[:, 0]] == ["t2m (K)", "msl (hPa)", "tp (mm)", "ssrd (MJ m⁻²)"]
     assert [ax.get_title(loc="left") for ax in axes[0]] == ["52° N, 1° W", "12.25° S, 140° E"]
@@ -113,7 +113,7 @@ def test_series_are_in_physical_units_over_dates() -> None:
 
 
 def test_mean_and_band_are_those_of_the_model() -> None:
-    stream = made_up(num_tasks=1)
+    stream = toy_series(num_tasks=1)
     module = learnt(stream, 1)
     chosen = torch.tensor([0, 2])
     with torch.no_grad():
@@ -132,7 +132,7 @@ def test_mean_and_band_are_those_of_the_model() -> None:
 
 
 def test_samples_have_the_quantiles_of_the_prediction() -> None:
-    stream = made_up(num_tasks=1)
+    stream = toy_series(num_tasks=1)
     module = learnt(stream, 1)
     times, series = torch.linspace(0, 29, 7, dtype=torch.float64), torch.arange(3)
     with torch.no_grad():
@@ -145,7 +145,7 @@ def test_samples_have_the_quantiles_of_the_prediction() -> None:
 
 
 def test_what_is_missing_is_not_drawn() -> None:
-    stream = made_up(num_tasks=2)
+    stream = toy_series(num_tasks=2)
     stream.names = ("d2m", "swvl1")
     stream.places = stream.places[:2]
     axes = np.array(drawn(stream, 2).axes).reshape(2, 2)
@@ -157,7 +157,7 @@ def test_what_is_missing_is_not_drawn() -> None:
 def test_later_the_first_task_and_the_last_two_are_shown() -> None:
     assert [shown_tasks(number) for number in (1, 3)] == [[range(1)], [range(3)]]
     assert shown_tasks(6) == [range(1), range(4, 6)]
-    stream = made_up(num_tasks=6)
+    stream = toy_series(num_tasks=6)
     axes = np.array(drawn(stream, 6).axes).reshape(4, 2, 2)
     assert [text.get_text() for text in axes[0, 0, 0].texts] == ["task 1"]
     assert [text.get_text() for text in axes[0, 1, 1].texts] == ["task 5", "task 6"]
@@ -169,17 +169,17 @@ def test_later_the_first_task_and_the_last_two_are_shown() -> None:
 
 @pytest.mark.parametrize("synthetic", [False, True])
 def test_the_title_says_what_the_data_are(synthetic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MadeUp, "synthetic", synthetic, raising=False)
-    title = drawn(made_up(num_tasks=2), 1).get_suptitle()
+    monkeypatch.setattr(ToySeries, "synthetic", synthetic, raising=False)
+    title = drawn(toy_series(num_tasks=2), 1).get_suptitle()
     assert title == "After task 1 of 2" + (", synthetic weather" if synthetic else "")
 
 
 def test_which_series_and_variables() -> None:
-    stream = made_up()
+    stream = toy_series()
     stream.setup()
     assert distant_series(stream).tolist() == [0, 2]
     assert telling_variables(stream) == [1, 2, 3, 4]
-    alone = made_up()
+    alone = toy_series()
     alone.places, alone.names = alone.places[:1], ("swvl1", "d2m", "t2m")
     alone.setup()
     assert distant_series(alone).tolist() == [0]
@@ -207,13 +207,13 @@ def test_skill_is_the_mean_over_tasks_when_just_learnt_and_now() -> None:
     matrix = np.array([[1.0, np.nan, np.nan], [2.0, 3.0, np.nan], [4.0, 5.0, np.nan]])
     assert learnt_and_now(matrix) == (2.0, 4.5)
     assert np.isnan(learnt_and_now(np.full((2, 2), np.nan))).all()
-    report = TaskReport()
+    table = TaskTable()
     for variable, now in (("t2m", 3.0), ("tp", 5.0), ("u10", 1.5)):
         for metric in ("nlpd", "rmse"):
-            report.table.add(Score(1, 1, metric, variable, 1.0))
-            report.table.add(Score(2, 1, metric, variable, now))
-            report.table.add(Score(2, 2, metric, variable, 2.0))
-    figure = skill_figure(report, ", synthetic data", 40)
+            table.add(Score(1, 1, metric, variable, 1.0))
+            table.add(Score(2, 1, metric, variable, now))
+            table.add(Score(2, 2, metric, variable, 2.0))
+    figure = skill_figure(table, ", synthetic data", 40)
     assert figure.get_suptitle() == "Skill by variable, mean over tasks, synthetic data"
     assert len(figure.axes) == 2
     ax = figure.axes[0]

@@ -21,7 +21,7 @@ LEVEL = np.array([275.0, 280.0, 101_000.0, 2e-4, 5e5, 0.3])
 SPREAD = np.array([3.0, 4.0, 900.0, 1e-4, 2e5, 0.05])
 
 
-class MadeUp(SeriesStream):
+class ToySeries(SeriesStream):
     """Waves; the second series lacks swvl1, the first lacks d2m throughout the second task."""
 
     places = ((52.0, 359.0), (53.5, 0.5), (-12.25, 140.0))
@@ -45,8 +45,8 @@ class MadeUp(SeriesStream):
         yield Fields(variables, lambda first, before: chosen[:, first:before], hours, origin, latitude, longitude)
 
 
-def made_up(num_tasks: int = 2, **options: Any) -> MadeUp:
-    return MadeUp(num_tasks=num_tasks, hours_per_task=30, epochs_per_task=1, **options)
+def toy_series(num_tasks: int = 2, **options: Any) -> ToySeries:
+    return ToySeries(num_tasks=num_tasks, hours_per_task=30, epochs_per_task=1, **options)
 
 
 def small_model(num_variables: int = len(NAMES), **options: Any) -> SVGPVAE:
