@@ -1,4 +1,4 @@
-"""When figures are drawn and where they go."""
+"""The callback that draws figures after each task, logs them and saves them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,19 +20,17 @@ from gpvae.plotting.canvas import render, save_png
 
 
 class TaskFigures(LeavesFiles, Callback):
-    """Draw what the model knows after each task, for TensorBoard and as PNG files in `figures/` of the run.
+    """Draws predictions and scores after each task, for TensorBoard and as PNG files in `figures/` of the run folder.
 
-    The stream where there is one input, the decision boundary where there are two and the targets are labels 0 and 1,
-    reconstructions where there are many series; the forgetting matrix of every metric of the report and, at the end,
-    the skill of each variable. What does not apply is left out. A task counts as learnt once the module's `learned`
-    says so; the place of this callback among the others does not matter.
+    Predictions: along the stream for one input, the decision boundary for two inputs and labels 0 and 1, and
+    reconstructions for many series. Scores of a `TaskReport`: the forgetting matrix of each metric and, after the last
+    task, the skill of each variable. Figures that do not apply are left out. The order of callbacks does not matter.
 
     Args:
         enabled: Draw figures.
-        every_n_tasks: Draw after every so many tasks, and after the last one.
-        num_points: Number of grid points along the line at which predictions are drawn; a fifth of it, along each
-            axis, in the plane.
-        reconstruction: Lay the finite-basis reconstruction over the prediction, where the inducing variables have one.
+        every_n_tasks: Draw after every n-th task and after the last one.
+        num_points: Number of grid points at which predictions are drawn; in the plane, a fifth of it along each axis.
+        reconstruction: Draw the finite-basis reconstruction over the prediction, where the inducing variables have one.
         dpi: Resolution of the figures, in pixels per inch.
     """
 
@@ -45,19 +43,19 @@ class TaskFigures(LeavesFiles, Callback):
         dpi: int = 150,
     ) -> None:
         super().__init__()
-        for name, value, least in (
+        for name, value, minimum in (
             ("every_n_tasks", every_n_tasks, 1),
             ("num_points", num_points, 10),
             ("dpi", dpi, 1),
         ):
-            if value < least:
-                raise ValueError(f"{name} is at least {least}, got {value}")
+            if value < minimum:
+                raise ValueError(f"{name} is at least {minimum}, got {value}")
         self.enabled = enabled
         self.every_n_tasks = every_n_tasks
         self.num_points = num_points
         self.reconstruction = reconstruction
         self.dpi = dpi
-        self.drawn = 0  # tasks that had been learnt when figures were last drawn
+        self.drawn = 0  # number of tasks learnt when figures were last drawn
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Refuse to fit a module or data without tasks."""
@@ -65,20 +63,20 @@ class TaskFigures(LeavesFiles, Callback):
             _learner_and_stream(trainer)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Catch up where training was resumed between the end of a task and its figures."""
+        """Draw the figures of a task if training was interrupted before them."""
         self.drawn = min(self.drawn, int(_learner_and_stream(trainer)[0].learned))
         self._draw_when_due(trainer)
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Draw, now that validation is over and every other callback has its results."""
+        """Draw after validation, when other callbacks have their results."""
         self._draw_when_due(trainer)
 
     def state_dict(self) -> dict[str, Any]:
-        """Which task was drawn last."""
+        """The number of tasks learnt when figures were last drawn."""
         return {"drawn": self.drawn}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on after the task that was drawn last."""
+        """Continue after the task that was drawn last."""
         self.drawn = state_dict["drawn"]
 
     def _draw_when_due(self, trainer: Trainer) -> None:
@@ -92,7 +90,7 @@ class TaskFigures(LeavesFiles, Callback):
         folder = self.results_folder(trainer)  # every process must ask
         if not trainer.is_global_zero:
             return
-        with timed(trainer, "drawing"), _undisturbed(module):
+        with timed(trainer, "drawing"), _evaluating(module):
             for tag, name, figure in self._figures(trainer, module, stream):
                 pixels = render(figure)
                 for logger in trainer.loggers:
@@ -104,7 +102,7 @@ class TaskFigures(LeavesFiles, Callback):
     def _figures(
         self, trainer: Trainer, module: ContinualModule, stream: TaskStream
     ) -> Iterator[tuple[str, str, Figure]]:
-        """Tag, file name and figure of all that applies."""
+        """Tag, file name and figure of each figure that applies."""
         learned = int(module.learned)
         for tag, figure in prediction_figures(module, stream, self.num_points, self.reconstruction, self.dpi):
             yield tag, f"{tag}_{learned:02d}", figure
@@ -126,8 +124,8 @@ def _learner_and_stream(trainer: Trainer) -> tuple[ContinualModule, TaskStream]:
 
 
 @contextmanager
-def _undisturbed(module: LightningModule) -> Iterator[None]:
-    """Look at a module in evaluation mode and leave it, and all random states, as they were."""
+def _evaluating(module: LightningModule) -> Iterator[None]:
+    """Evaluation mode without gradients; restores the modes of the module and all random states."""
     modes = [(part, part.training) for part in module.modules()]
     try:
         module.eval()

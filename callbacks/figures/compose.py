@@ -1,4 +1,4 @@
-"""Which figures a run has: those of its predictions, which depend on model and data, and those of its scores."""
+"""The figures of a run: predictions, by the kind of model and data, and scores."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ COARSER = 5
 def prediction_figures(
     module: ContinualModule, stream: TaskStream, num_points: int, reconstruction: bool, dpi: int
 ) -> Iterator[tuple[str, Figure]]:
-    """Name and figure of what the module predicts after its last task; nothing where no figure fits.
+    """Name and figure of what a module predicts after the last task it has learnt, if any figure applies.
 
     Args:
         module: A trained module.

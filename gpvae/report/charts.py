@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from gpvae.metrics import describe
-from gpvae.plotting.canvas import INK, LABEL, blank
+from gpvae.plotting.canvas import INK, LABEL, blank_figure
 from gpvae.plotting.colour_scale import colour_limits
 from gpvae.report.entries import Entry
 from gpvae.report.palette import Style, Styles
@@ -39,7 +39,7 @@ def over_tasks(entries: Sequence[Entry], styles: Styles, metric: str) -> Figure 
         styles: How each of them is drawn.
         metric: Name of the metric.
     """
-    figure, ax = blank(WIDTH, HEIGHT, 72)
+    figure, ax = blank_figure(WIDTH, HEIGHT, 72)
     means = []
     for entry in entries:
         tasks = np.arange(1, entry.experiment.num_tasks + 1)
@@ -64,7 +64,7 @@ def learnt_and_at_the_end(entries: Sequence[Entry], styles: Styles, metric: str)
     streams = [entry for entry in entries if entry.experiment.num_tasks > 1]
     if not streams:
         return None
-    figure, ax = blank(WIDTH, HEIGHT, 72)
+    figure, ax = blank_figure(WIDTH, HEIGHT, 72)
     shown = some_tasks(max(entry.experiment.num_tasks for entry in streams))
     means = []
     for number, entry in enumerate(streams):

@@ -72,7 +72,7 @@ def _heat_map(entry: Entry, metric: str, scale: ColourScale) -> Markup:
 def _cell(value: float, scale: ColourScale) -> Markup:
     if math.isnan(value):
         return element("td", "–")
-    (share,) = scale.badness(np.array([value]))
+    (share,) = scale.relative_loss(np.array([value]))
     return element("td", short(value), class_=f"s{round(share * (SHADES - 1))}")
 
 

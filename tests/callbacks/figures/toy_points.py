@@ -99,3 +99,10 @@ class Learner(StreamingGP):
         task = tasks[int(self.learned)]
         self.gp.update(task.x_train, task.y_train, **({"steps": 20} if self.gp.inducing.points is not None else {}))
         self.learned += 1
+
+
+def learn(module: Learner, stream: Stream, num_tasks: int) -> Learner:
+    """Learn the next tasks of a stream."""
+    for _ in range(num_tasks):
+        module.learn_next(stream.tasks)
+    return module

@@ -1,4 +1,4 @@
-"""Figures of series: in the log and in files, true to model and data, in physical units, without a trace."""
+"""Figures of reconstructed series: in the log and in files, compared with model and data, in physical units."""
 
 from pathlib import Path
 
@@ -12,14 +12,10 @@ from matplotlib.figure import Figure
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import IMAGES, EventAccumulator
 
-from callbacks.figures import TaskFigures, remembered
+from callbacks.figures import TaskFigures, series_predictions
 from callbacks.figures.reconstructions import reconstructions_figure
-from callbacks.figures.remembered import distant_series, shown_tasks, telling_variables
-from callbacks.figures.skill import learnt_and_now, skill_figure
-from callbacks.figures.time_panels import value_limits
-from callbacks.figures.units import readable_units
+from callbacks.figures.series_predictions import distant_series, representative_variables, task_spans
 from callbacks.report import TaskReport
-from gpvae.metrics import Score, TaskTable
 from gpvae.modules import SVGPVAE
 from gpvae.plotting.canvas import render
 from gpvae.vae.keyed_noise import Draws
@@ -136,10 +132,10 @@ def test_samples_have_the_quantiles_of_the_prediction() -> None:
     module = learnt(stream, 1)
     times, series = torch.linspace(0, 29, 7, dtype=torch.float64), torch.arange(3)
     with torch.no_grad():
-        few = remembered.samples(module.vae, times, series)
+        few = series_predictions.smooth_samples(module.vae, times, series)
         mean, scale = module.vae.draws(times, series, 4000, Draws(5))
     many = (mean + scale * torch.randn(mean.shape)).movedim(-1, 0)
-    assert few.shape == (remembered.NUM_SAMPLES, 3, 7, 6)
+    assert few.shape == (series_predictions.NUM_SAMPLES, 3, 7, 6)
     for level in (0.05, 0.5, 0.95):
         assert float((few.quantile(level, 0) - many.quantile(level, 0)).abs().mean() / many.std()) < 0.1
 
@@ -155,8 +151,8 @@ def test_what_is_missing_is_not_drawn() -> None:
 
 
 def test_later_the_first_task_and_the_last_two_are_shown() -> None:
-    assert [shown_tasks(number) for number in (1, 3)] == [[range(1)], [range(3)]]
-    assert shown_tasks(6) == [range(1), range(4, 6)]
+    assert [task_spans(number) for number in (1, 3)] == [[range(1)], [range(3)]]
+    assert task_spans(6) == [range(1), range(4, 6)]
     stream = toy_series(num_tasks=6)
     axes = np.array(drawn(stream, 6).axes).reshape(4, 2, 2)
     assert [text.get_text() for text in axes[0, 0, 0].texts] == ["task 1"]
@@ -178,45 +174,9 @@ def test_which_series_and_variables() -> None:
     stream = toy_series()
     stream.setup()
     assert distant_series(stream).tolist() == [0, 2]
-    assert telling_variables(stream) == [1, 2, 3, 4]
+    assert representative_variables(stream) == [1, 2, 3, 4]
     alone = toy_series()
     alone.places, alone.names = alone.places[:1], ("swvl1", "d2m", "t2m")
     alone.setup()
     assert distant_series(alone).tolist() == [0]
-    assert telling_variables(alone) == [0, 1, 2]
-
-
-def test_units_that_people_read() -> None:
-    assert readable_units("m s**-1", 10.0) == (1.0, "m s⁻¹")
-    assert readable_units("Pa", 1e5) == (0.01, "hPa")
-    assert readable_units("m", 0.003) == (1000.0, "mm")
-    assert readable_units("m", 800.0) == (1.0, "m")  # a height
-    assert readable_units("J m**-2", 2e6) == (1e-6, "MJ m⁻²")
-    assert readable_units("(0 - 1)", 1.0) == (1.0, "1")
-    assert readable_units("m**3 m**-3", 0.3) == (1.0, "m³ m⁻³")
-
-
-def test_limits_of_anything() -> None:
-    assert value_limits(np.array([1.0, 2.0, np.nan])) == pytest.approx((0.85, 2.15))
-    for values in ([], [np.nan], [0.0, 0.0], [5.0]):
-        low, high = value_limits(np.array(values))
-        assert low < high
-
-
-def test_skill_is_the_mean_over_tasks_when_just_learnt_and_now() -> None:
-    matrix = np.array([[1.0, np.nan, np.nan], [2.0, 3.0, np.nan], [4.0, 5.0, np.nan]])
-    assert learnt_and_now(matrix) == (2.0, 4.5)
-    assert np.isnan(learnt_and_now(np.full((2, 2), np.nan))).all()
-    table = TaskTable()
-    for variable, now in (("t2m", 3.0), ("tp", 5.0), ("u10", 1.5)):
-        for metric in ("nlpd", "rmse"):
-            table.add(Score(1, 1, metric, variable, 1.0))
-            table.add(Score(2, 1, metric, variable, now))
-            table.add(Score(2, 2, metric, variable, 2.0))
-    figure = skill_figure(table, ", synthetic data", 40)
-    assert figure.get_suptitle() == "Skill by variable, mean over tasks, synthetic data"
-    assert len(figure.axes) == 2
-    ax = figure.axes[0]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["tp", "t2m", "u10"]  # from below
-    np.testing.assert_array_equal(line(ax, "just learnt")[0], [1.5, 1.5, 1.5])
-    np.testing.assert_array_equal(line(ax, "after the last task")[0], [3.5, 2.5, 1.75])
+    assert representative_variables(alone) == [0, 1, 2]
