@@ -100,9 +100,7 @@ def seeded_samples(predictive: Distribution, num_samples: int, seed: int) -> Ten
         torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed every device
         if accelerators:
             getattr(torch, device.type).manual_seed(seed)
-        if isinstance(
-            predictive, MixtureSameFamily
-        ):  # draws from every component: S samples at once would not fit into memory
+        if isinstance(predictive, MixtureSameFamily):  # draws from every component: one sample at a time saves memory
             return torch.stack([predictive.sample() for _ in range(num_samples)])
         return predictive.sample(torch.Size([num_samples]))
 

@@ -63,13 +63,8 @@ def test_matrix() -> None:
 
 def test_tasks_without_scores_are_left_out() -> None:
     forgetting = Forgetting()
-    for after_task, task, value in [
-        (1, 1, 1.0),
-        (3, 1, 4.0),
-        (3, 2, 9.0),
-        (3, 3, 1.0),
-    ]:  # task 2 was not scored when just learnt
-        forgetting.update(after_task, task, value)
+    for entry in [(1, 1, 1.0), (3, 1, 4.0), (3, 2, 9.0), (3, 3, 1.0)]:  # task 2 was not scored when just learnt
+        forgetting.update(*entry)
     assert forgetting.compute() == 3
 
 
