@@ -22,7 +22,7 @@ from gpvae.inducing import LegS
 from gpvae.online_gp import OnlineGP
 from tests.cli.program import run_here
 from tests.configs.runs import expect_warnings
-from tests.reproduce.made import make
+from tests.reproduce.run_folders import make
 
 
 def test_curves_are_means_over_the_seeds_that_every_experiment_has_finished(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_the_log_density_is_that_of_the_formula(with_site: bool) -> None:
     deaths = torch.tensor([0, 1, 0, 2, 5, 3, 7, 4, 9, 3, 6, 8, 2, 1], dtype=DOUBLE)
 
     if with_site:
-        model = model.around(model.cut(model.start), days, deaths)
+        model = model.around(model.constrain(model.start), days, deaths)
 
     def rho_of(x: np.ndarray) -> np.ndarray:
         ends = (np.array([[0.0], [1.0]]) - [0.8, 0.1]) / 0.05
@@ -113,7 +113,7 @@ def test_sampling_recovers_the_deaths_it_was_given() -> None:
 
     torch.manual_seed(1)
     model = Renewal(70)
-    truth = model.cut(model.start)
+    truth = model.constrain(model.start)
     mean = model.expected_deaths(truth._replace(seed=torch.tensor(200.0, dtype=DOUBLE)))
     deaths = torch.poisson(mean)
     drawn = sample(torch.arange(70), deaths, 70, chains=1, warmup=40, samples=30, seed=1)
