@@ -1,4 +1,4 @@
-"""A module that learns tasks and has scores given beforehand, to be reported on."""
+"""A module with given scores."""
 
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,13 @@ ACCURACY = np.array([[0.75, 0, 0], [0.5, 1, 0], [0.5, 1, 1]])
 
 
 class Learner(ContinualModule):
-    """Learns one task in each epoch, and has scores given beforehand."""
+    """Learns one task in each epoch, and returns given scores."""
 
     def __init__(self, scores: dict[str, np.ndarray]) -> None:
         super().__init__(list(scores))
         self.given = scores
         self.weight = torch.nn.Parameter(torch.zeros(()))
-        self.late = False  # whether the task is learnt only after it was validated
+        self.late = False  # whether tasks are consolidated only after validation
 
     def training_step(self, batch: torch.Tensor, batch_idx: int) -> torch.Tensor:
         self.begun.fill_(self.current_epoch + 1)

@@ -1,4 +1,4 @@
-"""Scores of each variable and task: right, in the csv file, and not in the way of the rest."""
+"""Scores of each variable and task: their values, their rows in the csv file, and their tags in the log."""
 
 import math
 from pathlib import Path
@@ -25,7 +25,7 @@ METRICS = ("nlpd", "rmse", "coverage")
 
 
 class PlainLoop(Callback):
-    """Scores every task and variable value by value, after each task."""
+    """Scores every value one by one, after each task."""
 
     def __init__(self) -> None:
         self.rows: dict[ScoreKey, float] = {}
@@ -39,8 +39,7 @@ class PlainLoop(Callback):
                 numbers = Draws(pl_module.seed, "evaluate")
                 draws = pl_module.vae.draws(times, series, pl_module.num_samples, numbers)
                 mean, scale = (part.double().numpy() for part in draws)
-                for place in np.argwhere(mask.numpy()):
-                    b, t, v = place
+                for b, t, v in np.argwhere(mask.numpy()):
                     target = float(y[b, t, v])
                     z = (target - mean[b, t, v]) / scale[b, t, v]
                     density = np.mean(np.exp(-0.5 * z**2) / scale[b, t, v] / math.sqrt(2 * math.pi))
@@ -60,7 +59,7 @@ def rows(folder: Path) -> dict[ScoreKey, float]:
     return TaskTable.read(folder / "task_metrics.csv").scores
 
 
-def test_the_csv_file_has_what_a_plain_loop_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_csv_file_has_the_scores_of_a_plain_loop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     loop, report = PlainLoop(), TaskReport()
     learn(tmp_path, small_model(), toy_series(), report, loop)
     found = rows(tmp_path)
@@ -73,9 +72,9 @@ def test_the_csv_file_has_what_a_plain_loop_finds(tmp_path: Path, capsys: pytest
     assert "t2m" not in shown
 
 
-def test_what_is_not_observed_anywhere_has_no_score(tmp_path: Path) -> None:
+def test_unobserved_variables_have_no_score(tmp_path: Path) -> None:
     stream = toy_series()
-    stream.places = stream.places[:1]  # the others have d2m in the second task
+    stream.locations = stream.locations[:1]  # the others have d2m in the second task
     learn(tmp_path, small_model(), stream, TaskReport(print_table=False))
     found = rows(tmp_path)
     assert (2, 2, "nlpd", "d2m") not in found

@@ -1,4 +1,4 @@
-"""Figures after each task: in the log and in files, true to the model, and without a trace on it."""
+"""Figures after each task are logged and saved, and drawing does not change the module."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from tensorboard.backend.event_processing.event_accumulator import IMAGES, Event
 
 from callbacks import TaskFigures, TaskReport
 from tests.callbacks.figures.toy_points import Learner, Stream, counts, five_dimensions, labels, wave
-from tests.toys import states_equal
+from tests.callbacks.figures.unchanged import Unchanged
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
@@ -32,7 +32,7 @@ def fit(
     resume_from: Path | None = None,
     **options: object,
 ) -> Trainer:
-    """Learn a stream with these callbacks."""
+    """Learn a stream with some callbacks."""
     options.setdefault("logger", TensorBoardLogger(folder, name="", version=""))
     trainer = Trainer(
         accelerator="cpu",
@@ -78,7 +78,7 @@ def test_each_task_leaves_its_figures_in_the_log_and_in_files(case: str, report_
     for name in pictures:
         with Image.open(tmp_path / "figures" / name) as image:
             assert image.size == size
-            assert len(image.convert("RGB").getcolors(10**6)) > 20  # there is something on it
+            assert len(image.convert("RGB").getcolors(10**6)) > 20  # not blank
     with Image.open(tmp_path / "figures" / "forgetting_rmse.png") as image:
         assert image.size == (224, 176)
 
@@ -88,7 +88,7 @@ def test_without_a_report_or_anything_to_draw_there_are_no_figures(tmp_path: Pat
     assert files(tmp_path) == []
 
 
-@pytest.mark.filterwarnings("ignore::gpvae.MisfitWarning")  # three of the five dimensions are hidden
+@pytest.mark.filterwarnings("ignore::gpvae.MisfitWarning")  # targets depend on all five dimensions
 def test_two_dimensions_without_labels_have_no_decision_boundary(tmp_path: Path) -> None:
     stream = five_dimensions()
     stream = Stream(
@@ -136,27 +136,16 @@ def test_files_are_written_without_tensorboard(loggers: str, tmp_path: Path) -> 
     assert files(tmp_path) == ["stream_01.png", "stream_02.png", "stream_03.png"]
 
 
-class Witness(Callback):
-    """Compares the module and the random state before and after the callback between the two."""
-
-    def __init__(self, watched: Callback) -> None:
-        self.watched = watched
-        self.num_seen = 0
+class MixedModes(Unchanged):
+    """With one part of the module in evaluation mode."""
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: Learner) -> None:
-        pl_module.gp.inducing.eval()  # one part is in another mode than the rest
-        before = {name: value.clone() for name, value in pl_module.state_dict().items()}
-        modes, random = [part.training for part in pl_module.modules()], torch.get_rng_state()
-        self.watched.on_train_epoch_end(trainer, pl_module)
-        assert states_equal(before, pl_module.state_dict())
-        assert modes == [part.training for part in pl_module.modules()]
-        assert torch.equal(random, torch.get_rng_state())
-        assert torch.is_grad_enabled()
-        self.num_seen += 1
+        pl_module.gp.inducing.eval()
+        super().on_train_epoch_end(trainer, pl_module)
 
 
 class Noisy(Learner):
-    """Draws random numbers to predict."""
+    """Draws random numbers when it predicts."""
 
     def predict(self, x: torch.Tensor) -> torch.distributions.Distribution:
         assert not self.training
@@ -165,17 +154,17 @@ class Noisy(Learner):
 
 
 @pytest.mark.parametrize("case", ["line", "counts", "plane"])
-def test_drawing_leaves_no_trace_on_model_or_random_state(case: str, tmp_path: Path) -> None:
+def test_drawing_changes_neither_model_nor_random_state(case: str, tmp_path: Path) -> None:
     make_stream, make_module, kind, _ = CASES[case]
     module = make_module()
     module.__class__ = Noisy
-    witness = Witness(TaskFigures(**QUICK))
-    fit(tmp_path, module, make_stream(), witness)
-    assert witness.num_seen == 3
+    unchanged = MixedModes(TaskFigures(**QUICK))
+    fit(tmp_path, module, make_stream(), unchanged)
+    assert unchanged.num_calls == 3
     assert logged(tmp_path) == {kind: [1, 2, 3]}
 
 
-def test_resuming_goes_on_where_drawing_stopped(tmp_path: Path) -> None:
+def test_a_resumed_run_continues_after_the_last_figure(tmp_path: Path) -> None:
     stream, module, figures = wave(), Learner("LegS", 12), TaskFigures(**QUICK)
     trainer = fit(tmp_path / "first", module, stream, figures, epochs=2)
     trainer.save_checkpoint(tmp_path / "two.ckpt")
@@ -186,7 +175,7 @@ def test_resuming_goes_on_where_drawing_stopped(tmp_path: Path) -> None:
     assert files(tmp_path / "second") == ["stream_03.png"]
 
 
-def test_one_callback_serves_two_runs(tmp_path: Path) -> None:
+def test_one_callback_can_be_used_in_two_runs(tmp_path: Path) -> None:
     figures = TaskFigures(**QUICK)
     for run in ("first", "second"):
         fit(tmp_path / run, Learner("LegS", 12), wave(), figures)

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lightning.pytorch import Callback, Trainer
 from matplotlib.axes import Axes
 from matplotlib.dates import num2date
 from matplotlib.figure import Figure
@@ -20,7 +19,7 @@ from gpvae.modules import SVGPVAE
 from gpvae.plotting.canvas import render
 from gpvae.vae.keyed_noise import Draws
 from tests.callbacks.figures.toy_series import ToySeries, learn, small_model, toy_series
-from tests.toys import states_equal
+from tests.callbacks.figures.unchanged import Unchanged
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
@@ -31,7 +30,7 @@ QUICK = {"num_points": 40, "dpi": 40}
 
 
 def learnt(stream: ToySeries, num_tasks: int) -> SVGPVAE:
-    """A model that has taken in some tasks, untrained: drawing does not care how well."""
+    """An untrained model after some tasks; drawing does not depend on how good it is."""
     stream.setup()
     module = small_model(stream.num_variables)
     for task in range(num_tasks):
@@ -50,26 +49,10 @@ def line(ax: Axes, label: str) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(found.get_xdata()), np.asarray(found.get_ydata())
 
 
-class Witness(Callback):
-    """Compares the module and the random state before and after figures are drawn."""
-
-    def __init__(self, watched: Callback) -> None:
-        self.watched, self.num_seen = watched, 0
-
-    def on_train_epoch_end(self, trainer: Trainer, pl_module: SVGPVAE) -> None:
-        before = {name: value.clone() for name, value in pl_module.state_dict().items()}
-        modes, random = [part.training for part in pl_module.modules()], torch.get_rng_state()
-        self.watched.on_train_epoch_end(trainer, pl_module)
-        assert states_equal(before, pl_module.state_dict())
-        assert modes == [part.training for part in pl_module.modules()]
-        assert torch.equal(random, torch.get_rng_state())
-        self.num_seen += 1
-
-
-def test_each_task_leaves_its_figures_and_no_other_trace(tmp_path: Path) -> None:
-    witness = Witness(TaskFigures(**QUICK))
-    learn(tmp_path, small_model(), toy_series(), TaskReport(print_table=False), witness)
-    assert witness.num_seen == 2
+def test_figures_are_logged_and_saved_after_each_task_and_change_nothing(tmp_path: Path) -> None:
+    unchanged = Unchanged(TaskFigures(**QUICK))
+    learn(tmp_path, small_model(), toy_series(), TaskReport(print_table=False), unchanged)
+    assert unchanged.num_calls == 2
     assert sorted(path.name for path in (tmp_path / "figures").glob("*")) == [
         *("forgetting_coverage.png", "forgetting_nlpd.png", "forgetting_rmse.png"),
         *("reconstructions_01.png", "reconstructions_02.png", "skill.png"),
@@ -96,19 +79,19 @@ def test_series_are_in_physical_units_over_dates() -> None:
     for column, series in enumerate((0, 2)):
         for row, (variable, factor) in enumerate(((1, 1.0), (2, 0.01), (3, 1000.0), (4, 1e-6))):
             for name, parts in (("training hours", "train"), ("held-out hours", "test")):
-                hours_there = [part.times for part in getattr(stream._prepared(), parts)]
-                places = np.concatenate(hours_there).astype(int)
+                times = [part.times for part in getattr(stream._prepared(), parts)]
+                held = np.concatenate(times).astype(int)
                 dates, values = line(axes[row, column], name)
-                expected = factor * stream.fields.between(0, 90)[series, places, variable].astype(float)
+                expected = factor * stream.fields.between(0, 90)[series, held, variable].astype(float)
                 np.testing.assert_allclose(values, expected, rtol=1e-4)
                 hours = (dates - np.datetime64("2020-02-27T06:00")) / np.timedelta64(1, "h")
-                np.testing.assert_array_equal(hours, places)
+                np.testing.assert_array_equal(hours, held)
     begin, end = (num2date(limit).strftime("%Y-%m-%dT%H:%M") for limit in axes[0, 0].get_xlim())
     assert (begin, end) == ("2020-02-27T06:00", "2020-03-02T00:00")
     assert sum(artist.get_linestyle() == ":" for artist in axes[0, 0].lines) == 2
 
 
-def test_mean_and_band_are_those_of_the_model() -> None:
+def test_mean_and_interval_agree_with_the_model() -> None:
     stream = toy_series(num_tasks=1)
     module = learnt(stream, 1)
     chosen = torch.tensor([0, 2])
@@ -140,17 +123,17 @@ def test_samples_have_the_quantiles_of_the_prediction() -> None:
         assert float((few.quantile(level, 0) - many.quantile(level, 0)).abs().mean() / many.std()) < 0.1
 
 
-def test_what_is_missing_is_not_drawn() -> None:
+def test_missing_values_are_not_drawn() -> None:
     stream = toy_series(num_tasks=2)
     stream.names = ("d2m", "swvl1")
-    stream.places = stream.places[:2]
+    stream.locations = stream.locations[:2]
     axes = np.array(drawn(stream, 2).axes).reshape(2, 2)
     assert np.isnan(line(axes[0, 0], "training hours")[1]).sum() == 24  # d2m of the first series in task 2
     assert np.isnan(line(axes[1, 1], "training hours")[1]).all()  # swvl1 of the second series
     render(axes[0, 0].figure)
 
 
-def test_later_the_first_task_and_the_last_two_are_shown() -> None:
+def test_later_the_first_task_and_the_last_two_are_drawn() -> None:
     assert [task_spans(number) for number in (1, 3)] == [[range(1)], [range(3)]]
     assert task_spans(6) == [range(1), range(4, 6)]
     stream = toy_series(num_tasks=6)
@@ -164,19 +147,19 @@ def test_later_the_first_task_and_the_last_two_are_shown() -> None:
 
 
 @pytest.mark.parametrize("synthetic", [False, True])
-def test_the_title_says_what_the_data_are(synthetic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_title_marks_synthetic_data(synthetic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ToySeries, "synthetic", synthetic, raising=False)
     title = drawn(toy_series(num_tasks=2), 1).get_suptitle()
     assert title == "After task 1 of 2" + (", synthetic weather" if synthetic else "")
 
 
-def test_which_series_and_variables() -> None:
+def test_choice_of_series_and_variables() -> None:
     stream = toy_series()
     stream.setup()
     assert distant_series(stream).tolist() == [0, 2]
     assert representative_variables(stream) == [1, 2, 3, 4]
     alone = toy_series()
-    alone.places, alone.names = alone.places[:1], ("swvl1", "d2m", "t2m")
+    alone.locations, alone.names = alone.locations[:1], ("swvl1", "d2m", "t2m")
     alone.setup()
     assert distant_series(alone).tolist() == [0]
     assert representative_variables(alone) == [0, 1, 2]
