@@ -29,9 +29,10 @@ test: $(STAMP)  ## run every test
 test-fast: $(STAMP)  ## run the tests that are not slow
 	$(PYTEST) -m "not slow"
 
-lint: $(STAMP)  ## check style and formatting
+lint: $(STAMP)  ## check style, formatting and which package imports which
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
+	.venv/bin/lint-imports
 
 types: $(STAMP)  ## check types
 	.venv/bin/mypy

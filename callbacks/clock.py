@@ -8,12 +8,12 @@ from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 
-from callbacks.results_folder import LeavesFiles
+from callbacks.results_folder import ResultsWriter
 from gpvae.modules import ContinualModule
 from gpvae.results.task_times import FILE_NAME, Activity, write_times
 
 
-class TaskClock(LeavesFiles, Callback):
+class TaskClock(ResultsWriter, Callback):
     """Writes `task_times.csv` in the run folder: wall-clock seconds of each task, by activity.
 
     Every second of training belongs to one activity of the present task: scoring is validation, drawing and saving are

@@ -1,4 +1,4 @@
-"""Leads a module through a stream of tasks within one `trainer.fit`."""
+"""Trains a module on all tasks of a stream within one `trainer.fit`."""
 
 from typing import Any
 
@@ -8,25 +8,25 @@ from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 from torch.optim import Optimizer
 
-from callbacks.data_identity import KEY, check_same_data
+from callbacks.data_identity import CHECKPOINT_KEY, check_same_data
 from datamodules import TaskStream
 from gpvae.modules import ContinualModule
 
 
 class ContinualLearning(Callback):
-    """Swaps tasks, consolidates what was learnt, freezes the kernel, resets the optimiser.
+    """Begins and consolidates tasks, keeps frozen parameters fixed, and resets the optimiser.
 
     The task is a function of the epoch. A task begins before its first batch and is consolidated after its last, so
-    that the validation which follows sees the consolidated state. Every move is made only if it has not been made
-    before, so a run that is resumed from any checkpoint neither repeats a task nor leaves one out.
+    that the validation which follows sees the consolidated state. Each transition happens only if it has not happened
+    before, so a run that is resumed from any checkpoint neither repeats nor skips a task.
     """
 
     def __init__(self) -> None:
         self._rng_state: Tensor | None = None
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Refuse what cannot work."""
-        _parties(trainer)
+        """Check the module, the stream and the options of the trainer."""
+        _module_and_stream(trainer)
         every = trainer.reload_dataloaders_every_n_epochs  # type: ignore[attr-defined]
         if stage == "fit" and every != 1:
             raise ValueError(
@@ -35,76 +35,63 @@ class ContinualLearning(Callback):
             )
 
     def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
-        """Keep what the data are."""
-        checkpoint[KEY] = _parties(trainer)[1].identity()
+        """Save the identity of the data."""
+        checkpoint[CHECKPOINT_KEY] = _module_and_stream(trainer)[1].identity()
 
     def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
-        """Refuse to go on with other data, and make sure that the task of the checkpoint is evaluated."""
-        stream = _parties(trainer)[1]
+        """Refuse other data than before, and ensure that the task of the checkpoint is evaluated."""
+        stream = _module_and_stream(trainer)[1]
         check_same_data(checkpoint, stream)
         if "loops" in checkpoint:
             _resume_with_evaluation(checkpoint["loops"]["fit_loop"], stream)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Go on with the random numbers of the run that is resumed."""
+        """Restore the random numbers of a resumed run."""
         if self._rng_state is not None:
             torch.set_rng_state(self._rng_state)
             self._rng_state = None
-        self._catch_up(trainer)
+        self._start_task(trainer)
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Begin the task of the epoch, unless it has begun."""
-        self._catch_up(trainer)
+        """Begin the task of the epoch."""
+        self._start_task(trainer)
 
-    def on_train_batch_start(
-        self,
-        trainer: Trainer,
-        pl_module: LightningModule,
-        batch: Any,  # noqa: ANN401
-        batch_idx: int,
-    ) -> None:
-        """The same, for a run resumed where the hook above is skipped."""
-        self._catch_up(trainer)
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *args: Any, **kwargs: Any) -> None:
+        """Begin the task in a run resumed within an epoch, where `on_train_epoch_start` is skipped."""
+        self._start_task(trainer)
 
     def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Optimizer) -> None:
-        """Keep frozen parameters where they are."""
-        for parameter in _parties(trainer)[0].frozen_parameters():
+        """Discard the gradients of frozen parameters."""
+        for parameter in _module_and_stream(trainer)[0].frozen_parameters():
             parameter.grad = None
 
-    def on_train_batch_end(
-        self,
-        trainer: Trainer,
-        pl_module: LightningModule,
-        outputs: Any,  # noqa: ANN401
-        batch: Any,  # noqa: ANN401
-        batch_idx: int,
-    ) -> None:
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *args: Any, **kwargs: Any) -> None:
         """Consolidate the task after its last batch."""
         self._consolidate(trainer)
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """The same, for a run resumed between the two."""
+        """Consolidate the task in a run resumed between its last batch and the validation."""
         if trainer.state.fn == TrainerFn.FITTING:
             self._consolidate(trainer)
 
     def _consolidate(self, trainer: Trainer) -> None:
-        """End the task of the epoch if its last batch is over, unless it has ended."""
-        module, stream = _parties(trainer)
+        """End the task after its last batch, unless it has ended."""
+        module, stream = _module_and_stream(trainer)
         last_epoch = (trainer.current_epoch + 1) % stream.epochs_per_task == 0
         if trainer.is_last_batch and last_epoch and module.learned < module.begun:
             module.end_task()
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of the random numbers."""
+        """Return the state of the random numbers."""
         return {"rng_state": torch.get_rng_state()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Keep the state of the random numbers until training starts."""
         self._rng_state = state_dict["rng_state"]
 
-    def _catch_up(self, trainer: Trainer) -> None:
-        """Bring the module to the task of the epoch."""
-        module, stream = _parties(trainer)
+    def _start_task(self, trainer: Trainer) -> None:
+        """Begin the task of the epoch, or attach its data again in a resumed run; unless that is done already."""
+        module, stream = _module_and_stream(trainer)
         task = stream.task_of_epoch(trainer.current_epoch)
         learned, begun = int(module.learned), int(module.begun)
         if learned == task + 1 or (begun == task + 1 and module.attached):
@@ -113,7 +100,7 @@ class ContinualLearning(Callback):
             raise RuntimeError(
                 f"epoch {trainer.current_epoch} belongs to task {task + 1} of {stream.num_tasks}, but the module has "
                 f"learnt {learned} task(s): a checkpoint can only be resumed with the epochs_per_task "
-                f"(now {stream.epochs_per_task}) it was made with"
+                f"(now {stream.epochs_per_task}) it was saved with"
             )
         data = stream.task_data(task)
         if begun == learned:
@@ -125,9 +112,9 @@ class ContinualLearning(Callback):
 
 
 def _resume_with_evaluation(loops: dict[str, Any], stream: TaskStream) -> None:
-    """Change the progress in a checkpoint that was saved after the last batch of a task, before its evaluation.
+    """Change the progress in a checkpoint saved after the last batch of a task but before its evaluation.
 
-    Lightning would take such an epoch for complete and leave out the evaluation; it goes on with one that has begun.
+    Lightning considers such an epoch complete and skips the evaluation, but resumes an evaluation that has started.
     """
     batches, evaluation = loops["epoch_loop.batch_progress"], loops["epoch_loop.val_loop.batch_progress"]
     between = batches["is_last_batch"] and batches["total"]["completed"] == batches["total"]["processed"] - 1
@@ -137,12 +124,12 @@ def _resume_with_evaluation(loops: dict[str, Any], stream: TaskStream) -> None:
             evaluation[count].update(ready=1, started=1, processed=0, completed=0)
 
 
-def _parties(trainer: Trainer) -> tuple[ContinualModule, TaskStream]:
-    """The module and the stream that it learns from."""
+def _module_and_stream(trainer: Trainer) -> tuple[ContinualModule, TaskStream]:
+    """Return the module and the stream that it learns."""
     module, stream = trainer.lightning_module, trainer.datamodule  # type: ignore[attr-defined]
     if not isinstance(module, ContinualModule) or not isinstance(stream, TaskStream):
         raise TypeError(
-            "ContinualLearning leads a gpvae.modules.ContinualModule through a datamodules.TaskStream; got "
+            "ContinualLearning trains a gpvae.modules.ContinualModule on a datamodules.TaskStream; got "
             f"{type(module).__name__} and {type(stream).__name__}"
         )
     return module, stream

@@ -10,14 +10,14 @@ class TaskProgress(RichProgressBar):
     """Lightning's progress bar, with the task in place of the version of the log."""
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Finish, before the results are printed."""
+        """Close the bar before results are printed."""
         super().on_train_end(trainer, pl_module)
         self.teardown(trainer, pl_module, stage="fit")
 
     def get_metrics(
         self, trainer: Trainer, pl_module: LightningModule
     ) -> dict[str, int | str | float | dict[str, float]]:
-        """What stands beside the bar."""
+        """Return the metrics shown beside the bar."""
         metrics = super().get_metrics(trainer, pl_module)
         metrics.pop("v_num", None)
         stream = trainer.datamodule  # type: ignore[attr-defined]

@@ -7,14 +7,14 @@ import numpy as np
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.trainer.states import TrainerFn
 
-from callbacks.results_folder import LeavesFiles
+from callbacks.results_folder import ResultsWriter
 from gpvae.metrics import Score, TaskTable, describe
 from gpvae.metrics.task_table import COLUMNS, FILE_NAME, OLD_COLUMNS, upgrade
 from gpvae.modules import ContinualModule
 from gpvae.results.terminal import console, end_table, fits, task_table
 
 
-class TaskReport(LeavesFiles, Callback):
+class TaskReport(ResultsWriter, Callback):
     """Writes `task_metrics.csv`, logs forgetting and backward transfer, and prints a table at the end.
 
     After each validation of a fit that ends a task it adds the module's `last_scores`. Validations in the middle of a

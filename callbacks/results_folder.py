@@ -1,24 +1,24 @@
-"""Where callbacks leave their files."""
+"""The folder that callbacks write to."""
 
 from pathlib import Path
 
 from lightning import Trainer
 
 
-class LeavesFiles:
-    """A callback that leaves files in the folder of a run.
+class ResultsWriter:
+    """Mixin of callbacks that write files to the run folder.
 
     Attributes:
-        folder: The folder; that of the trainer's logger if not given.
+        folder: The run folder; that of the trainer's logger by default.
     """
 
     folder: Path | None = None
 
     def results_folder(self, trainer: Trainer) -> Path | None:
-        """The folder of the run, or nothing where nothing is to be left behind; every process must ask.
+        """Return the run folder; None if nothing is to be written. All processes must call this together.
 
         Args:
-            trainer: The trainer, whose first process tells the others where its logger writes.
+            trainer: The trainer, which broadcasts the folder of its logger from rank 0.
         """
         logged = trainer.log_dir
         if trainer.fast_dev_run:  # type: ignore[attr-defined]

@@ -13,13 +13,13 @@ from matplotlib.figure import Figure
 from callbacks.clock import timed
 from callbacks.figures.compose import prediction_figures, score_figures
 from callbacks.report import TaskReport
-from callbacks.results_folder import LeavesFiles
+from callbacks.results_folder import ResultsWriter
 from datamodules import TaskStream
 from gpvae.modules import ContinualModule
 from gpvae.plotting.canvas import render, save_png
 
 
-class TaskFigures(LeavesFiles, Callback):
+class TaskFigures(ResultsWriter, Callback):
     """Draws predictions and scores after each task, for TensorBoard and as PNG files in `figures/` of the run folder.
 
     Predictions: along the stream for one input, the decision boundary for two inputs and labels 0 and 1, and

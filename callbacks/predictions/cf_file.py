@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import netCDF4
 import numpy as np
@@ -16,16 +14,16 @@ Floats = NDArray[np.float32]
 
 
 class PredictionFile:
-    """Mean, standard deviation and quantiles of variables, at places and times.
+    """Mean, standard deviation and quantiles of variables, at locations and times.
 
-    Places that are a whole grid are written as one, over `time`, `latitude` and `longitude`; others as a list of time
-    series, over `location` and `time`. Use it in a `with` statement.
+    Locations that form a grid are written as a grid, over `time`, `latitude` and `longitude`; others as a list of time
+    series, over `location` and `time`. Close the file at the end.
 
     Args:
         path: The file.
-        coordinates: Where the series are, and when second 0 is.
+        coordinates: Coordinates of the locations, and the origin of time.
         seconds: Times, whole seconds since the origin `[T]`.
-        quantiles: Probabilities that values are not above the quantiles `[Q]`.
+        quantiles: Probabilities of the quantiles `[Q]`.
         attributes: Attributes of the file.
     """
 
@@ -33,31 +31,32 @@ class PredictionFile:
         self,
         path: Path,
         coordinates: Coordinates,
+        *,
         seconds: NDArray[np.int64],
         quantiles: Sequence[float],
         attributes: Mapping[str, str],
     ) -> None:
         self._file = netCDF4.Dataset(str(path), "w", format="NETCDF4")
-        self._grid = grid_of(coordinates)
+        self._grid = find_grid(coordinates)
         kind = {} if self._grid is not None else {"featureType": "timeSeries"}
         self._file.setncatts({"Conventions": "CF-1.8", **attributes, **kind})
         start = np.datetime_as_string(coordinates.origin, unit="s").replace("T", " ")
-        self._axis("time", seconds, axis="T", units=f"seconds since {start}", calendar="proleptic_gregorian")
+        self._add_axis("time", seconds, axis="T", units=f"seconds since {start}", calendar="proleptic_gregorian")
         north = {"standard_name": "latitude", "long_name": "latitude", "units": "degrees_north"}
         east = {"standard_name": "longitude", "long_name": "longitude", "units": "degrees_east"}
         if self._grid is not None:
-            self._axis("latitude", self._grid[0], axis="Y", **north)
-            self._axis("longitude", self._grid[1], axis="X", **east)
+            self._add_axis("latitude", self._grid[0], axis="Y", **north)
+            self._add_axis("longitude", self._grid[1], axis="X", **east)
             self._dims: tuple[str, ...] = ("time", "latitude", "longitude")
         else:
-            self._axis("location", np.arange(len(coordinates.latitude)), "i4", cf_role="timeseries_id")
-            self._variable("latitude", "f8", ("location",), coordinates.latitude, north)
-            self._variable("longitude", "f8", ("location",), coordinates.longitude, east)
+            self._add_axis("location", np.arange(len(coordinates.latitude)), "i4", cf_role="timeseries_id")
+            self._add_variable("latitude", "f8", ("location",), coordinates.latitude, north)
+            self._add_variable("longitude", "f8", ("location",), coordinates.longitude, east)
             self._dims = ("location", "time")
-        self._axis("quantile", np.asarray(quantiles), units="1", long_name="probability of values not above")
+        self._add_axis("quantile", np.asarray(quantiles), units="1", long_name="probability of values not above")
 
     def write(self, variable: Variable, mean: Floats, deviation: Floats, quantiles: Floats) -> None:
-        """Write what is predicted of a variable.
+        """Write the predictions of a variable.
 
         Args:
             variable: The variable.
@@ -67,7 +66,7 @@ class PredictionFile:
         """
         name, attributes = variable.short_name, attributes_of(variable)
         long_name, standard_name = attributes["long_name"], attributes.pop("standard_name", None)
-        places = {} if self._grid is not None else {"coordinates": "latitude longitude"}
+        location = {} if self._grid is not None else {"coordinates": "latitude longitude"}
         own = {} if standard_name is None else {"standard_name": standard_name}
         error = {} if standard_name is None else {"standard_name": f"{standard_name} standard_error"}
         others = {"ancillary_variables": f"{name}_std {name}_quantiles"}
@@ -76,38 +75,30 @@ class PredictionFile:
             "_std": (deviation, "standard deviation", error),
             "_quantiles": (quantiles, "quantiles", own),
         }
-        for suffix, (values, what, more) in parts.items():
-            named = {**attributes, "long_name": f"{long_name}, predictive {what}", **more, **places}
+        for suffix, (values, statistic, more) in parts.items():
+            named = {**attributes, "long_name": f"{long_name}, predictive {statistic}", **more, **location}
             dims = (*(("quantile",) if suffix == "_quantiles" else ()), *self._dims)
-            self._variable(name + suffix, "f4", dims, self._laid_out(values), named)
+            self._add_variable(name + suffix, "f4", dims, self._arrange(values), named)
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _laid_out(self, values: Floats) -> Floats:
-        """Values `[..., S, T]` in the dimensions of the file."""
+    def _arrange(self, values: Floats) -> Floats:
+        """Arrange values `[..., S, T]` in the dimensions of the file."""
         if self._grid is None:
             return values
         size = len(self._grid[0]), len(self._grid[1])
         return np.moveaxis(values.reshape(*values.shape[:-2], *size, values.shape[-1]), -1, -3)
 
-    def _axis(self, name: str, values: NDArray[np.generic], kind: str = "f8", **attributes: str) -> None:
+    def _add_axis(self, name: str, values: NDArray[np.generic], kind: str = "f8", **attributes: str) -> None:
         self._file.createDimension(name, len(values))
         named = {"long_name": name, **attributes}
         if name == "time":
             named["standard_name"] = "time"
-        self._variable(name, kind, (name,), values, named)
+        self._add_variable(name, kind, (name,), values, named)
 
-    def _variable(
+    def _add_variable(
         self, name: str, kind: str, dims: tuple[str, ...], values: NDArray[np.generic], attributes: Mapping[str, str]
     ) -> None:
         variable = self._file.createVariable(name, kind, dims, compression="zlib", complevel=4, fill_value=False)
@@ -115,12 +106,8 @@ class PredictionFile:
         variable[:] = values
 
 
-def grid_of(coordinates: Coordinates) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Latitudes and longitudes of the grid that places are, row by row; None if they are not one.
-
-    Args:
-        coordinates: The places.
-    """
+def find_grid(coordinates: Coordinates) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return latitudes and longitudes of the grid that locations form, row by row; None if they form none."""
     latitude, longitude = coordinates.latitude, coordinates.longitude
     width = int(np.argmax(latitude != latitude[0]))  # of the first row
     if width < 2 or len(latitude) % width:

@@ -1,4 +1,4 @@
-"""Predictions of `gpvae predict`, written to a file."""
+"""Writes the predictions of `gpvae predict` for points to a csv file."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import torch.distributed as dist
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import BasePredictionWriter
-from rich import print as show
+from rich import print as rich_print
 from torch import Tensor
 
 from gpvae.utils.atomic import replacing
@@ -18,10 +18,10 @@ Row = list[float]
 
 
 class PredictionTable(BasePredictionWriter):
-    """Writes `predictions.csv`: the task of a point, its inputs, its target, and what the model predicts there.
+    """Writes `predictions.csv`: task, inputs and target of each point, and the mean and standard deviation predicted.
 
     Args:
-        folder: Where to write.
+        folder: Folder to write to.
     """
 
     def __init__(self, folder: str) -> None:
@@ -31,10 +31,10 @@ class PredictionTable(BasePredictionWriter):
     def write_on_epoch_end(
         self, trainer: Trainer, pl_module: LightningModule, predictions: Sequence[Any], batch_indices: Sequence[Any]
     ) -> None:
-        """Gather the predictions of all processes, and write them in order of task and inputs."""
+        """Gather the predictions of all processes, and write them sorted by task and inputs."""
         loaders = predictions if predictions and isinstance(predictions[0], list) else [predictions]
         rows = [row for task, batches in enumerate(loaders, start=1) for batch in batches for row in _rows(task, batch)]
-        rows = _of_all_processes(rows)
+        rows = _gather(rows)
         if not trainer.is_global_zero or not rows:
             return
         dims = [f"x{dim}" for dim in range(1, len(rows[0]) - 3)]
@@ -42,7 +42,7 @@ class PredictionTable(BasePredictionWriter):
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["task", *dims, "y", "mean", "stddev"])
             writer.writerows([int(task), *values] for task, *values in sorted(rows))
-        show(f"{len(rows)} predictions are in {self.folder / FILE_NAME}")
+        rich_print(f"{len(rows)} predictions are in {self.folder / FILE_NAME}")
 
 
 def _rows(task: int, batch: dict[str, Tensor]) -> Iterator[Row]:
@@ -51,7 +51,7 @@ def _rows(task: int, batch: dict[str, Tensor]) -> Iterator[Row]:
         yield [task, *x, *values]
 
 
-def _of_all_processes(rows: list[Row]) -> list[Row]:
+def _gather(rows: list[Row]) -> list[Row]:
     if not (dist.is_available() and dist.is_initialized()):
         return rows
     gathered: list[list[Row]] = [[] for _ in range(dist.get_world_size())]

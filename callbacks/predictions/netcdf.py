@@ -1,8 +1,9 @@
-"""Predictions of `gpvae predict` for series of several variables, as netCDF in physical units."""
+"""Writes the predictions of `gpvae predict` for series to a netCDF file, in physical units."""
 
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ import numpy as np
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import BasePredictionWriter
 from numpy.typing import NDArray
-from rich import print as show
+from rich import print as rich_print
 from torch import Tensor
 
 from callbacks.predictions.cf_file import Floats, PredictionFile
 from datamodules.era5 import SeriesStream
 from datamodules.era5.synthetic.sample import NOTE
 from gpvae import __version__
+from gpvae.utils.atomic import publish
 
 FILE_NAME = "predictions.nc"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -26,13 +28,13 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 class NetCDFPredictions(BasePredictionWriter):
     """Writes `predictions.nc`: mean, standard deviation and quantiles of every variable, in the units of ERA5.
 
-    Samples are brought to these units and reduced batch by batch. Every process keeps its own in a folder beside the
-    file, and the first puts them together in the end; so memory holds one batch, or one variable.
+    Samples are converted to these units and summarised batch by batch. Every process writes its batches to a temporary
+    folder beside the file, and rank 0 merges them at the end; so memory holds one batch, or one variable.
 
-    `Trainer.predict` also collects what the module predicts, all samples, unless `return_predictions=False`.
+    `Trainer.predict` also collects all samples that the module predicts, unless `return_predictions=False`.
 
     Args:
-        folder: Where to write.
+        folder: Folder to write to.
     """
 
     def __init__(self, folder: str) -> None:
@@ -41,7 +43,7 @@ class NetCDFPredictions(BasePredictionWriter):
         self._parts = self.folder
 
     def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Agree on a folder with the other processes."""
+        """Create the temporary folder, the same for all processes."""
         _stream(trainer)
         self._parts = self.folder / trainer.strategy.broadcast(f".{FILE_NAME}.{os.getpid()}")
         self._parts.mkdir(parents=True, exist_ok=True)
@@ -56,63 +58,55 @@ class NetCDFPredictions(BasePredictionWriter):
         batch_idx: int,
         dataloader_idx: int,
     ) -> None:
-        """Keep what the samples of a batch come to.
+        """Write the summary of the samples of a batch.
 
-        Args:
-            trainer: The trainer.
-            pl_module: The module.
-            prediction: `series` `[B]`, `times` `[T]` in hours, and `samples` on the scale of the model `[N, B, T, V]`.
-            batch_indices: Not needed.
-            batch: Not needed.
-            batch_idx: Number of the batch.
-            dataloader_idx: Number of the loader.
+        `prediction` holds `series` `[B]`, `times` `[T]` in hours, and `samples` `[N, B, T, V]` on the model's scale.
         """
         samples = _stream(trainer).to_physical(prediction["samples"], prediction["series"])
         seconds = (3600 * prediction["times"]).round().long()
         name = f"{trainer.global_rank}_{dataloader_idx}_{batch_idx}"
-        np.save(self._parts / f"{name}.npy", summarised(samples.cpu().numpy()))
+        np.save(self._parts / f"{name}.npy", summarise_samples(samples.cpu().numpy()))
         np.savez(self._parts / f"{name}.npz", series=prediction["series"].cpu().numpy(), seconds=seconds.cpu().numpy())
 
     def on_predict_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Put together what all processes have kept."""
+        """Merge the batches of all processes into one file."""
         trainer.strategy.barrier("predictions")
         if not trainer.is_global_zero:
             return
         try:
             unfinished, stream = self._parts / FILE_NAME, _stream(trainer)
-            num_times = write_file(unfinished, self._parts, stream, about(pl_module, stream))
-            os.replace(unfinished, self.folder / FILE_NAME)
+            num_times = write_file(unfinished, self._parts, stream, file_attributes(pl_module, stream))
+            publish(unfinished, self.folder / FILE_NAME)
         finally:
             shutil.rmtree(self._parts, ignore_errors=True)
         counts = f"{stream.num_variables} variables at {stream.num_series} locations and {num_times} times"
-        show(f"Predictions of {counts} are in {self.folder / FILE_NAME}")
+        rich_print(f"Predictions of {counts} are in {self.folder / FILE_NAME}")
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
-        """Leave nothing half done behind."""
+        """Remove the temporary folder."""
         if trainer.is_global_zero and self._parts != self.folder:
             shutil.rmtree(self._parts, ignore_errors=True)
 
 
-def summarised(samples: NDArray[np.float64]) -> Floats:
-    """Mean, standard deviation and quantiles of samples `[N, B, T, V]`, as `[V, 2 + Q, B, T]`.
-
-    Args:
-        samples: The samples.
-    """
-    # The Weibull estimate of a quantile is not exceeded with the very probability, also by few samples.
+def summarise_samples(samples: NDArray[np.float64]) -> Floats:
+    """Return mean, standard deviation and quantiles of samples `[N, B, T, V]`, as `[V, 2 + Q, B, T]`."""
+    # A new value is below the Weibull estimate with exactly that probability, for any number of samples.
     quantiles = np.quantile(samples, QUANTILES, axis=0, method="weibull")
     parts = np.concatenate([samples.mean(0)[None], samples.std(0)[None], quantiles])
     return np.ascontiguousarray(np.moveaxis(parts, -1, 0), dtype=np.float32)
 
 
 def write_file(path: Path, parts: Path, stream: SeriesStream, attributes: dict[str, str]) -> int:
-    """Write the file from the parts of all processes, a variable at a time, and tell how many times it has.
+    """Write the file from the batches of all processes, one variable at a time.
 
     Args:
         path: The file.
-        parts: Folder with the parts.
-        stream: What they are predictions of.
+        parts: Folder with the batches.
+        stream: The stream that is predicted.
         attributes: Attributes of the file.
+
+    Returns:
+        The number of times in the file.
 
     Raises:
         RuntimeError: Some series were not predicted at some times.
@@ -124,37 +118,39 @@ def write_file(path: Path, parts: Path, stream: SeriesStream, attributes: dict[s
         with np.load(file.with_suffix(".npz")) as index:
             indices.append((index["series"], index["seconds"]))
     times = np.unique(np.concatenate([seconds for _, seconds in indices]))
-    places = [np.ix_(series, np.searchsorted(times, seconds)) for series, seconds in indices]
-    there = np.zeros((stream.num_series, len(times)), bool)
-    for place in places:
-        there[place] = True
-    if not there.all():
+    indexers = [np.ix_(series, np.searchsorted(times, seconds)) for series, seconds in indices]
+    predicted = np.zeros((stream.num_series, len(times)), bool)
+    for indexer in indexers:
+        predicted[indexer] = True
+    if not predicted.all():
         raise RuntimeError(
-            f"{(~there).sum()} of {there.size} predictions are missing: predict without trainer.limit_predict_batches."
+            f"{(~predicted).sum()} of {predicted.size} predictions are missing: predict without "
+            "trainer.limit_predict_batches."
         )
-    with PredictionFile(path, stream.coordinates, times, QUANTILES, attributes) as file_:
+    output = PredictionFile(path, stream.coordinates, seconds=times, quantiles=QUANTILES, attributes=attributes)
+    with closing(output):
         for number, variable in enumerate(stream.variables):
-            values = np.empty((2 + len(QUANTILES), *there.shape), np.float32)
-            for file, place in zip(files, places, strict=True):
-                values[:, *place] = np.load(file, mmap_mode="r")[number]
+            values = np.empty((2 + len(QUANTILES), *predicted.shape), np.float32)
+            for file, indexer in zip(files, indexers, strict=True):
+                values[:, *indexer] = np.load(file, mmap_mode="r")[number]
             if not np.isfinite(values).all():
                 raise FloatingPointError(
-                    f"predictions of {variable.short_name} ({variable.name}) are not finite, so the model is of no "
-                    "use: train it with a lower lr."
+                    f"predictions of {variable.short_name} ({variable.name}) are not finite: train the model with "
+                    "a lower lr."
                 )
-            file_.write(variable, values[0], values[1], values[2:])
+            output.write(variable, values[0], values[1], values[2:])
     return len(times)
 
 
-def about(module: LightningModule, stream: SeriesStream) -> dict[str, str]:
-    """What the file says of itself.
+def file_attributes(module: LightningModule, stream: SeriesStream) -> dict[str, str]:
+    """Return the global attributes of the file.
 
     Args:
-        module: What predicts.
-        stream: What is predicted.
+        module: The module that predicts.
+        stream: The stream that is predicted.
     """
-    told = {name: module.hparams[name] for name in ("method", "num_inducing", "num_samples") if name in module.hparams}
-    options = ", ".join(f"{name}={value}" for name, value in told.items())
+    names = [name for name in ("method", "num_inducing", "num_samples") if name in module.hparams]
+    options = ", ".join(f"{name}={module.hparams[name]}" for name in names)
     learned = int(module.learned) if isinstance(module.learned, Tensor) else 0
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     attributes = {
@@ -171,5 +167,5 @@ def about(module: LightningModule, stream: SeriesStream) -> dict[str, str]:
 def _stream(trainer: Trainer) -> SeriesStream:
     stream = trainer.datamodule  # type: ignore[attr-defined]
     if not isinstance(stream, SeriesStream):
-        raise TypeError(f"NetCDFPredictions are of a datamodules.era5.SeriesStream, got {type(stream).__name__}")
+        raise TypeError(f"NetCDFPredictions requires a datamodules.era5.SeriesStream, got {type(stream).__name__}")
     return stream

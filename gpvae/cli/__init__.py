@@ -1,4 +1,4 @@
-"""The command line. Of all packages only this one knows models, data and callbacks together."""
+"""The command line, the only package that imports models, data and callbacks together."""
 
 from gpvae.cli.commands import main
 

@@ -1,4 +1,4 @@
-"""Errors as a sentence for people, without the traceback that only programmers read."""
+"""Errors shown to the user as one message, without a traceback."""
 
 import errno
 import traceback
@@ -8,58 +8,53 @@ from pathlib import Path
 
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 
-#: Packages whose errors are written for people, so that no traceback is needed to understand them.
-OURS = ("gpvae", "datamodules", "callbacks")
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR)
+#: Packages whose errors and warnings are written for users and need no traceback.
+OWN_PACKAGES = ("gpvae", "datamodules", "callbacks")
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_ACCESS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR)
 
 
-def spoken(error: Exception) -> str | None:
-    """What an error has to say to people; None if it was written for none.
-
-    Args:
-        error: The error.
-    """
-    causes = (error, error.__cause__)  # the parser wraps what constructors raise
-    told = next((cause for cause in causes if cause is not None and is_for_people(cause)), None)
-    return disk_error(error) if told is None else str(told)
+def user_message(error: Exception) -> str | None:
+    """Return the message of an error that the user can act on; None if a traceback is needed."""
+    user_error = _find_user_error(error)
+    return _disk_message(error) if user_error is None else str(user_error)
 
 
 @contextmanager
-def in_words(what: str) -> Iterator[None]:
-    """Say of any error what could not be done, unless it says so itself.
+def explain_errors(failure: str) -> Iterator[None]:
+    """Raise any error as a ValueError that says what failed, except for user errors, which are raised as they are.
 
     Args:
-        what: What could not be done.
+        failure: What failed, the beginning of the message.
     """
     try:
         yield
     except Exception as error:
-        if any(cause is not None and is_for_people(cause) for cause in (error, error.__cause__)):
+        if _find_user_error(error) is not None:
             raise
         reason = " ".join(str(error).split())
-        raise ValueError(f"{what}: {reason} ({type(error).__name__}; GPVAE_TRACEBACK=1 shows where)") from error
+        raise ValueError(f"{failure}: {reason} ({type(error).__name__}; GPVAE_TRACEBACK=1 shows where)") from error
 
 
-def is_for_people(error: BaseException) -> bool:
+def is_user_error(error: BaseException) -> bool:
     """Whether an error was raised on purpose, by this package or by Lightning about its own options."""
     if isinstance(error, MisconfigurationException):
         return True
     if not isinstance(error, ValueError | OSError | RuntimeError | ArithmeticError | TypeError):
         return False
     raised_in = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
-    here = Path(__file__).resolve().parents[2]
-    return any(raised_in.is_relative_to(here / package) for package in OURS)
+    root = Path(__file__).resolve().parents[2]
+    return any(raised_in.is_relative_to(root / package) for package in OWN_PACKAGES)
 
 
-def disk_error(error: BaseException) -> str | None:
-    """What a disk has against a program, and what to do about it; None if an error is not of a disk.
+def _find_user_error(error: Exception) -> BaseException | None:
+    """Return the error or its cause, as the parser wraps errors of constructors; None if neither is a user error."""
+    return next((e for e in (error, error.__cause__) if e is not None and is_user_error(e)), None)
 
-    Args:
-        error: The error.
-    """
-    if not isinstance(error, OSError) or error.errno not in (*FULL, *CLOSED):
-        return None
-    if error.errno in FULL:
-        return f"the disk is full ({error}): make room; `fit` goes on with --ckpt_path last"
-    return f"a file cannot be read or written ({error}): let this user do so, or give another place"
+
+def _disk_message(error: Exception) -> str | None:
+    if isinstance(error, OSError) and error.errno in DISK_FULL:
+        return f"the disk is full ({error}): free some space; `fit --ckpt_path last` resumes the run"
+    if isinstance(error, OSError) and error.errno in NO_ACCESS:
+        return f"a file cannot be read or written ({error}): change its permissions, or give another path"
+    return None

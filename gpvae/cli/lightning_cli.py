@@ -1,4 +1,4 @@
-"""LightningCLI for streams of tasks: what is built from a config, where results go, and from where a run goes on."""
+"""LightningCLI for streams of tasks: what a config builds, where results go, and where a run resumes."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,38 +22,39 @@ from callbacks import (
     TaskProgress,
     TaskReport,
 )
-from callbacks.checkpoint import check_written_at_once, load_state, read_checkpoint
+from callbacks.checkpoint import check_synchronous, load_state, read_checkpoint
 from callbacks.data_identity import check_same_data
-from callbacks.results_folder import LeavesFiles
+from callbacks.results_folder import ResultsWriter
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
-from gpvae.cli import configs, run_folder
-from gpvae.cli.allowed_classes import allowed_by, only_from
-from gpvae.cli.errors import in_words
+from gpvae.cli import run_folder
+from gpvae.cli.allowed_classes import restrict_classes, split_allow_options
+from gpvae.cli.errors import explain_errors
 from gpvae.cli.parser import HelpfulParser
 from gpvae.cli.saved_config import SavedConfig
-from gpvae.cli.slurm import with_plugins
+from gpvae.cli.shipped_configs import resolve_config_names
+from gpvae.cli.slurm import trainer_plugins
 from gpvae.cli.yaml_limits import limit_configs
 from gpvae.modules import ContinualModule
 from gpvae.utils import provenance
 
 DESCRIPTION = (
-    "Learn a stream of tasks, and remember. `gpvae summary RUNS...` aggregates the results of several runs. "
-    "`gpvae report RUNS...` makes a page of them. "
+    "Learn a stream of tasks without forgetting. `gpvae summary RUNS...` aggregates the scores of several runs. "
+    "`gpvae report RUNS...` writes an HTML page about them. "
     "`gpvae configs` lists the configs that come with the package, for `gpvae fit -c NAME`. "
-    "`--allow PACKAGE` lets configs name classes of a package of yours; repeat it for several. "
-    "`--version` says which gpvae this is."
+    "`--allow PACKAGE` lets configs name classes of another package; repeat it for several. "
+    "`--version` prints the version of gpvae."
 )
 
 
 class StreamCLI(LightningCLI):
-    """LightningCLI for modules that learn streams of tasks, any subclass of theirs by its short name."""
+    """LightningCLI for continual modules and streams of tasks; configs name their classes by short name."""
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
-        allowed, words = allowed_by(sys.argv[1:] if args is None else args)
-        self._words = configs.with_files(words)
+        allowed, others = split_allow_options(sys.argv[1:] if args is None else args)
+        self._args = resolve_config_names(others)
         limit_configs()
-        with only_from(allowed):
+        with restrict_classes(allowed):
             super().__init__(
                 ContinualModule,
                 TaskStream,
@@ -68,17 +69,17 @@ class StreamCLI(LightningCLI):
                     "default_root_dir": "runs",
                     "enable_model_summary": False,  # a table of three parameters
                 },
-                args=self._words,
+                args=self._args,
             )
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:  # noqa: ANN401
-        """Parse the words of the command that are the parser's."""
-        with in_words("The config cannot be read"):
+        """Parse the arguments."""
+        with explain_errors("The config cannot be read"):
             self.config = parser.parse_args(args)
 
     def instantiate_classes(self) -> None:
-        """Build data, module and trainer."""
-        with in_words("Data, model or trainer cannot be built as the config has it"):
+        """Instantiate data, module and trainer."""
+        with explain_errors("Data, model or trainer cannot be built from the config"):
             super().instantiate_classes()
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
@@ -98,11 +99,11 @@ class StreamCLI(LightningCLI):
         parser.link_arguments("data", "model.init_args.num_variables", _num_variables, apply_on="instantiate")
 
     def _set_seed(self) -> None:
-        with in_words("The seed cannot be used"):
+        with explain_errors("The seed cannot be used"):
             super()._set_seed()
 
     def _parse_ckpt_path(self) -> None:
-        """Leave the config as it is given: a checkpoint of another config is an error, not a change of config."""
+        """Keep the config: a checkpoint of another config is an error, and does not change the config."""
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """A trainer that goes through all tasks, evaluates after each of them, and leaves results where the run is."""
@@ -116,16 +117,16 @@ class StreamCLI(LightningCLI):
             kwargs["logger"] = self.subcommand == "fit" and TensorBoardLogger(
                 folder.parent.parent, folder.parent.name, folder.name, default_hp_metric=False
             )
-        kwargs["plugins"] = with_plugins(chosen["plugins"])
+        kwargs["plugins"] = trainer_plugins(chosen["plugins"])
         self.trainer_defaults["callbacks"] = [
             TaskClock(),
             ContinualLearning(),
             *([TaskProgress()] if _wants_bar(chosen) else []),
         ]
         trainer = super().instantiate_trainer(**kwargs)
-        check_written_at_once(trainer)
+        check_synchronous(trainer)
         for callback in trainer.callbacks:  # type: ignore[attr-defined]
-            if isinstance(callback, LeavesFiles):
+            if isinstance(callback, ResultsWriter):
                 callback.folder = folder
         if self.subcommand == "predict":
             writer = NetCDFPredictions if isinstance(self.datamodule, SeriesStream) else PredictionTable
@@ -152,14 +153,14 @@ class StreamCLI(LightningCLI):
             super()._run_subcommand(subcommand)
 
     def before_instantiate_classes(self) -> None:
-        """Name the run, in the config that is saved too, which begins with what made it."""
+        """Set the name of the run. It is saved with the config, whose header is the version of the program."""
         if self.subcommand != "fit":
-            self.save_config_callback = None  # there is no run to save it with
+            self.save_config_callback = None  # only `fit` has a run folder
         else:
             parser = self._parser(self.subcommand)
             parser.dump_header = [*(parser.dump_header or []), provenance.program()]
         config = self.config[self.subcommand]
-        config["name"] = config["name"] or run_folder.name_of(config["config"] or [], self._words)
+        config["name"] = config["name"] or run_folder.default_name(config["config"] or [], self._args)
         run_folder.check_name(config["name"])
         self.save_config_kwargs["folder"] = self._run_folder()
 
@@ -188,7 +189,7 @@ class StreamCLI(LightningCLI):
                 f"there is no checkpoint {path}: it is written by `fit` with the same config, name and seed; or give "
                 "the path of one as --ckpt_path"
             )
-        checkpoint = read_checkpoint(path, to_go_on=self.subcommand == "fit")
+        checkpoint = read_checkpoint(path, resume=self.subcommand == "fit")
         self.model.on_load_checkpoint(checkpoint)
         check_same_data(checkpoint, self.datamodule)
         load_state(self.model, checkpoint, path)
@@ -196,14 +197,14 @@ class StreamCLI(LightningCLI):
 
 
 def _wants_bar(options: Mapping[str, Any]) -> bool:
-    """Whether there is to be a progress bar, and the user has none of their own."""
+    """Whether to add our progress bar: it is enabled, and the user has added no other."""
     given = options["callbacks"] or []
     given = given if isinstance(given, list) else [given]
     return options["enable_progress_bar"] is not False and not any(isinstance(one, ProgressBar) for one in given)
 
 
 def _input_dim(stream: TaskStream) -> int:
-    """The dimension of inputs; that of time, where a stream is one of series."""
+    """Return the dimension of inputs; 1 for series, whose input is time."""
     return getattr(stream, "input_dim", 1)
 
 

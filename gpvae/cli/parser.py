@@ -1,4 +1,4 @@
-"""An argument parser whose errors are short, and name the nearest valid word when one is misspelt."""
+"""An argument parser with short errors that suggest the nearest valid name for a misspelt one."""
 
 import re
 from collections.abc import Iterator
@@ -7,29 +7,29 @@ from typing import NoReturn
 from lightning.pytorch.cli import LightningArgumentParser
 
 from datamodules import TaskStream
-from gpvae.cli.allowed_classes import how_to_allow
+from gpvae.cli.allowed_classes import refusal_message
 from gpvae.modules import ContinualModule
 from gpvae.utils.checks import nearest
 
-#: How jsonargparse speaks of a key that does not exist, a class that does not, and a value that is none of a few.
+#: Errors of jsonargparse about an unknown key, an unknown class, and a value that is not one of the choices.
 UNKNOWN_KEY = re.compile(r"(?:unrecognized arguments: --|[oO]ption ')(?P<key>[\w.-]+)")
 UNKNOWN_CLASS = re.compile(r"Expected a dot import path string: (?P<name>\w+)")
 UNKNOWN_CHOICE = re.compile(
     r"Literal\[(?P<choices>[^\]]*)\].*?(?:Got|Given) value: (?P<value>[\w-]+)$", re.DOTALL | re.MULTILINE
 )
-NOT_ALLOWED = re.compile(r"(?P<path>[\w.]+)'? is (?:not allowed|refused)")  # its words, or ours from further inside
-#: Lines of its errors that say nothing to a person.
-CHAFF = re.compile(
+NOT_ALLOWED = re.compile(r"(?P<path>[\w.]+)'? is (?:not allowed|refused)")  # by jsonargparse, or by `refusal_message`
+#: Lines of its errors that do not help the user.
+IGNORED_LINES = re.compile(
     r"Given value|Subtypes:|Errors:|Does not validate against|- Expected a <class 'NoneType'>|- Expected a path"
 )
 
 
 class HelpfulParser(LightningArgumentParser):
-    """Adds a suggestion to errors about keys, classes and values that do not exist, and leaves out the usage."""
+    """Adds a suggestion to errors about unknown keys, classes and values, and omits the usage."""
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        """Say what is wrong and leave, or raise where this parser works for another."""
-        message = _shortened(message) + ("" if "did you mean" in message else self._suggestion(message))
+        """Print an error and exit, or raise it if another parser called this one."""
+        message = _shorten(message) + ("" if "did you mean" in message else self._suggestion(message))
         if not self.exit_on_error:
             super().error(message, ex)
         command = getattr(ex, "subcommand_parser", self).prog.replace(" [options]", "")
@@ -52,17 +52,17 @@ class HelpfulParser(LightningArgumentParser):
         return ""
 
     def _keys(self) -> Iterator[str]:
-        """All keys of this parser and of its subcommands."""
+        """Yield all keys of this parser and of its sub-commands."""
         for action in self._actions:
             yield action.dest
             for parser in getattr(action, "_name_parser_map", {}).values():
                 yield from parser._keys()
 
 
-def _shortened(message: str) -> str:
+def _shorten(message: str) -> str:
     if refused := NOT_ALLOWED.search(message):
-        return how_to_allow(refused["path"])
-    return "\n".join(line for line in message.splitlines() if line.strip() and not CHAFF.match(line.strip()))
+        return refusal_message(refused["path"])
+    return "\n".join(line for line in message.splitlines() if line.strip() and not IGNORED_LINES.match(line.strip()))
 
 
 def _subclasses(base: type) -> Iterator[str]:

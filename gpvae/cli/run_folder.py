@@ -1,4 +1,4 @@
-"""The folder of a run: one for each experiment and seed."""
+"""Run folders, one for each experiment and seed."""
 
 import re
 import shutil
@@ -14,38 +14,34 @@ from gpvae.utils.locks import hold_in_time, let_go
 EARLIER = ".earlier"
 #: Seconds that a process which was killed may take to be gone.
 PATIENCE = 3.0
-#: Options of data that change how far a run goes, what is asked of it or how data are fetched, not what it is.
-FREE = ("stop_after", "predict_every", "download_hours", "refetch_preliminary")
-NOT_IN_NAME = tuple(f"data.{init}{option}" for init in ("", "init_args.") for option in FREE)
+#: Options of data that change how far a run goes, what it predicts or how data are downloaded, not its results.
+NEUTRAL_OPTIONS = ("stop_after", "predict_every", "download_hours", "refetch_preliminary")
+KEYS_NOT_IN_NAME = tuple(f"data.{init}{option}" for init in ("", "init_args.") for option in NEUTRAL_OPTIONS)
 
 
-def name_of(files: Iterable[object], words: Sequence[str]) -> str:
-    """A name for the results of a command: that of its last config file, and what it changes in model and data.
+def default_name(files: Iterable[object], args: Sequence[str]) -> str:
+    """Return the name of a run: that of its last config file, and the options of model and data beside it.
 
     Args:
         files: Config files.
-        words: The words of the command, such as `--model.num_inducing 150`.
+        args: Arguments of the command, such as `--model.num_inducing 150`.
     """
     stems = [Path(str(file)).stem for file in files]
     parts = [stems[-1] if stems else "unnamed"]
-    for word, following in zip(words, [*words[1:], ""], strict=False):
-        option, equals, value = word.partition("=")
+    for arg, following in zip(args, [*args[1:], ""], strict=False):
+        option, equals, value = arg.partition("=")
         key = option.removeprefix("--")
-        if option.startswith("--") and re.match(r"(model|data)(\.|$)", key) and key not in NOT_IN_NAME:
+        if option.startswith("--") and re.match(r"(model|data)(\.|$)", key) and key not in KEYS_NOT_IN_NAME:
             parts += [*key.split(".")[1:][-1:], value if equals else following]
     return "_".join(re.sub(r"[^\w.+-]+", "-", part).strip("-") for part in parts)
 
 
 def check_name(name: str) -> None:
-    """Raise if results under a name would be elsewhere than below the folder of all runs, or could not be.
-
-    Args:
-        name: The name of a run.
-    """
+    """Raise unless a name is that of a folder below the folder of all runs."""
     if not name.isprintable() or Path(name).is_absolute() or ".." in Path(name).parts:
         raise ValueError(
-            f"the name of a run is {name!r}; give one that is a folder below others, such as solar_first. What they "
-            "are below is --trainer.default_root_dir"
+            f"the name of a run is {name!r}; give a printable relative path without '..', such as solar_first. Its "
+            "parent folder is --trainer.default_root_dir"
         )
 
 
@@ -78,10 +74,10 @@ def claimed(folder: Path) -> Iterator[None]:
 
 
 def clear(folder: Path) -> None:
-    """Move what an earlier run has left in a folder out of the way, so that results of two runs never mix.
+    """Move the results of an earlier run out of a folder, so that results of two runs never mix.
 
     Args:
-        folder: The folder of the run, `runs/<name>/seed_<n>`; what is in it goes to `runs/.earlier/<name>/`.
+        folder: The run folder, `runs/<name>/seed_<n>`; its content is moved to `runs/.earlier/<name>/`.
     """
     if not folder.exists() or not any(folder.iterdir()):
         return

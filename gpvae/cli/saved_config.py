@@ -1,4 +1,4 @@
-"""The config of a run, saved with its results."""
+"""Saves the config of a run with its results."""
 
 from pathlib import Path
 
@@ -10,12 +10,12 @@ from gpvae.utils.atomic import replacing
 
 
 class SavedConfig(SaveConfigCallback):
-    """Saves the config as `config.yaml` in the folder of the run, whatever logger there is.
+    """Saves the config as `config.yaml` in the run folder, with any logger or none.
 
     Args:
         parser: The parser of the config.
         config: The config.
-        folder: The folder of the run.
+        folder: The run folder.
     """
 
     def __init__(self, parser: LightningArgumentParser, config: Namespace, folder: Path) -> None:
@@ -23,6 +23,6 @@ class SavedConfig(SaveConfigCallback):
         self.folder = folder
 
     def save_config(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Save it, from the first process."""
+        """Save the config; Lightning calls this on rank 0 only."""
         with replacing(self.folder / self.config_filename) as unfinished:
             self.parser.save(self.config, unfinished, skip_none=False, overwrite=True, multifile=False)

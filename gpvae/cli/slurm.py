@@ -1,4 +1,4 @@
-"""What a cluster is asked for, and what it is not."""
+"""Runs on a SLURM cluster."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,16 +7,16 @@ from lightning.fabric.plugins.environments.cluster_environment import ClusterEnv
 from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 
 
-def with_plugins(given: Sequence[Any] | Any | None) -> list[Any]:  # noqa: ANN401
-    """Plugins of a trainer and, on SLURM, one that leaves signals alone.
+def trainer_plugins(plugins: Sequence[Any] | Any | None) -> list[Any]:  # noqa: ANN401
+    """Return the plugins of a trainer, on SLURM with one that does not handle signals.
 
-    Lightning would answer a signal of SLURM by a checkpoint in the midst of a step, from which no run ends as it would
-    have, in a place that all runs share; `--ckpt_path last` goes on from one of ours.
+    By default Lightning answers a signal of SLURM with a checkpoint in the middle of a step, in a folder that all runs
+    share; a run resumed from it ends with other results. `--ckpt_path last` resumes from a checkpoint of ours instead.
 
     Args:
-        given: Plugins that the user has asked for.
+        plugins: Plugins that the user has chosen.
     """
-    plugins = list(given) if isinstance(given, list | tuple) else [given] if given else []
-    if SLURMEnvironment.detect() and not any(isinstance(plugin, ClusterEnvironment) for plugin in plugins):
-        plugins.append(SLURMEnvironment(auto_requeue=False))
-    return plugins
+    result = list(plugins) if isinstance(plugins, list | tuple) else [plugins] if plugins else []
+    if SLURMEnvironment.detect() and not any(isinstance(plugin, ClusterEnvironment) for plugin in result):
+        result.append(SLURMEnvironment(auto_requeue=False))
+    return result

@@ -1,36 +1,36 @@
-"""How large a config may be: a few lines of YAML can stand for more values than any machine holds."""
+"""Limits on the size of configs: a few lines of YAML can expand to more values than fit into memory."""
 
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 from jsonargparse import get_loader, set_loader
 
-MOST_VALUES = 100_000
-#: How deep lists and mappings may lie within each other; a parser may end the process where they go on and on.
-DEEPEST = 100
+MAX_VALUES = 100_000
+#: Maximum nesting of lists and mappings; deeper ones may exhaust the stack of a parser and end the process.
+MAX_DEPTH = 100
 _load: Any = get_loader("yaml")
 
 
 def limit_configs() -> None:
-    """Refuse configs of too many values, or that contain themselves, when all aliases are written out; or too deep."""
+    """Refuse configs that are nested too deeply, or have too many values or no end once aliases are expanded."""
     set_loader("yaml", _load_limited, exceptions=(yaml.YAMLError,))
 
 
 def _load_limited(text: str) -> Any:  # noqa: ANN401
     _check_depth(text)
     config = _load(text)
-    waiting, count = [config], 0
-    while waiting:
-        value, count = waiting.pop(), count + 1
-        if count > MOST_VALUES:
-            raise yaml.YAMLError(f"it stands for more than {MOST_VALUES:,} values, with all aliases written out")
-        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    pending, count = [config], 0
+    while pending:
+        value, count = pending.pop(), count + 1
+        if count > MAX_VALUES:
+            raise yaml.YAMLError(f"it has more than {MAX_VALUES:,} values once all aliases are expanded")
+        pending += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return config
 
 
 def _check_depth(text: str) -> None:
     depth = 0
-    for event in yaml.parse(text, yaml.SafeLoader):  # knows no recursion
+    for event in yaml.parse(text, yaml.SafeLoader):  # does not recurse
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise yaml.YAMLError(f"lists and mappings lie within each other more than {DEEPEST} deep")
+        if depth > MAX_DEPTH:
+            raise yaml.YAMLError(f"its lists and mappings are nested more than {MAX_DEPTH} deep")

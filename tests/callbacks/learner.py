@@ -1,4 +1,4 @@
-"""A module with given scores."""
+"""A module with predefined scores, for tests of reports."""
 
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,13 @@ ACCURACY = np.array([[0.75, 0, 0], [0.5, 1, 0], [0.5, 1, 1]])
 
 
 class Learner(ContinualModule):
-    """Learns one task in each epoch, and returns given scores."""
+    """Learns one task in each epoch, and has predefined scores."""
 
     def __init__(self, scores: dict[str, np.ndarray]) -> None:
         super().__init__(list(scores))
         self.given = scores
         self.weight = torch.nn.Parameter(torch.zeros(()))
-        self.late = False  # whether tasks are consolidated only after validation
+        self.late = False  # whether the task is consolidated only after its validation
 
     def training_step(self, batch: torch.Tensor, batch_idx: int) -> torch.Tensor:
         self.begun.fill_(self.current_epoch + 1)

@@ -1,8 +1,8 @@
-"""Ways to learn, each with state of its own to be resumed."""
+"""Configs for tests of resuming, each with state of a different kind."""
 
 from typing import Any
 
-#: A GP-VAE with everything that has state, on little weather.
+#: A small GP-VAE with every component that has state.
 SERIES: dict[str, dict[str, Any]] = {
     "model": {
         "class_path": "SVGPVAE",
@@ -21,7 +21,7 @@ SERIES: dict[str, dict[str, Any]] = {
         "batch_size": 2,
     },
 }
-#: By name: sections of the config. Three tasks of some steps each.
+#: Sections of a config by name. Three tasks of a few steps each.
 CASES: dict[str, dict[str, Any]] = {
     "closed form": {"data": {"batch_size": 5}},
     "free form": {"model": {"method": "OHSVGP"}, "data": {"steps_per_epoch": 30, "batch_size": 5}},

@@ -1,4 +1,4 @@
-"""Every test of the program starts from the same surroundings."""
+"""Runs every test of the command line in the same environment."""
 
 import logging
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def _as_in_a_shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Loggers as they were; nothing that an earlier seed has left in the environment."""
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Remove environment variables that runs set, and restore the filters of loggers."""
     for variable in ("PL_GLOBAL_SEED", "PL_SEED_WORKERS", "GPVAE_TRACEBACK"):
         monkeypatch.delenv(variable, raising=False)
     names = [name for name in logging.root.manager.loggerDict if name.startswith("lightning")]
@@ -19,7 +19,7 @@ def _as_in_a_shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The program speaks in warnings of its own; what it says is checked where it matters."""
+    """Ignore warnings of the program; tests check those that matter."""
     for item in items:
         if item.path.parent.name == "cli":
             item.add_marker(pytest.mark.filterwarnings("ignore"))

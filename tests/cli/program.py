@@ -1,4 +1,4 @@
-"""The program under test: how it is started, and small configs for it."""
+"""Helpers that run the program, and small configs."""
 
 import io
 import os
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from gpvae.cli import main
 
-#: What is trained, and by how much of the rest of the program: small enough to take no time.
+#: A config whose run takes less than a second.
 CONFIG: dict[str, Any] = {
     "seed_everything": 3,
     "model": {
@@ -36,7 +36,7 @@ CONFIG: dict[str, Any] = {
 
 
 def script(name: str = "gpvae") -> str:
-    """The path of a console script of this installation."""
+    """Return the path of a console script of this installation."""
     path = Path(sysconfig.get_path("scripts")) / name
     if not path.exists():
         pytest.skip(f"{name} is not installed here: pip install -e .")
@@ -57,46 +57,46 @@ def write_config(folder: Path, name: str = "small.yaml", **sections: Any) -> Pat
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """The environment of the program: a console of ordinary width, and nothing that other tests have set."""
+    """Return the environment of the program: a console of fixed width, and no variables set by other tests."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PL_", "LOCAL_RANK", "PYTEST"))}
     return {**kept, "COLUMNS": "200", "PYTHONWARNINGS": "ignore", **variables}
 
 
 def run(
-    folder: Path, *words: str, program: list[str] | None = None, seconds: float = 1800, **variables: str
+    folder: Path, *args: str, program: list[str] | None = None, seconds: float = 1800, **variables: str
 ) -> subprocess.CompletedProcess:
-    """Run the installed program in a folder, to its end."""
-    command = [*(program or [script()]), *words]
+    """Run the installed program in a folder, and wait for it."""
+    command = [*(program or [script()]), *args]
     return subprocess.run(
         command, cwd=folder, env=environment(**variables), capture_output=True, text=True, timeout=seconds, check=False
     )
 
 
-def run_here(folder: Path, *words: str) -> None:
-    """Run the program in a folder, within this process: the same code without the seconds that imports take."""
+def run_here(folder: Path, *args: str) -> None:
+    """Run the program in a folder, in this process, which saves the time that imports take."""
     with pytest.MonkeyPatch.context() as patch, chdir(folder):
-        patch.setattr(sys, "argv", ["gpvae", *words])
+        patch.setattr(sys, "argv", ["gpvae", *args])
         patch.setenv("COLUMNS", "200")
         main()
 
 
-def refused(folder: Path, *words: str) -> str:
-    """What the program says when it refuses; it must exit with an error, in order, not fail."""
-    said = io.StringIO()
-    with redirect_stderr(said), pytest.raises(SystemExit) as exit_:
-        run_here(folder, *words)
+def refused(folder: Path, *args: str) -> str:
+    """Return the message of a program that must exit with an error, not by another exception."""
+    stderr = io.StringIO()
+    with redirect_stderr(stderr), pytest.raises(SystemExit) as exit_:
+        run_here(folder, *args)
     code = exit_.value.code
     assert code not in (0, None)
-    return code if isinstance(code, str) else said.getvalue()
+    return code if isinstance(code, str) else stderr.getvalue()
 
 
 def weights(path: Path) -> dict[str, Tensor]:
-    """The state in a checkpoint."""
+    """Return the state in a checkpoint."""
     return torch.load(path, weights_only=True)["state_dict"]
 
 
 def assert_same(a: Any, b: Any, where: str = "") -> None:  # noqa: ANN401
-    """Two nested states are equal, bit for bit."""
+    """Assert that two nested states are equal, bit for bit."""
     if isinstance(a, Tensor):
         assert a.shape == b.shape, where
         assert a.dtype == b.dtype, where

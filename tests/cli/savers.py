@@ -1,4 +1,4 @@
-"""Callbacks that save at every step, to resume from each of them, or stop in the midst."""
+"""Callbacks that save at every step, or stop a run in the middle of a task."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from lightning.pytorch.callbacks import Checkpoint
 
 
 class SaveEveryStep(Checkpoint):
-    """Saves `steps/step_001.ckpt`, ..., after every batch, those that end a task too.
+    """Saves `steps/step_001.ckpt`, ..., after every batch, including the last of a task.
 
     Args:
-        folder: Where to save.
+        folder: Folder to save to.
     """
 
     def __init__(self, folder: str = "steps") -> None:
@@ -30,10 +30,10 @@ class Stopped(Exception):
 
 
 class StopAfter(Callback):
-    """Ends a run as a power cut would: nothing is saved on the way out.
+    """Ends a run without saving anything, like a power cut.
 
     Args:
-        batches: After how many batches.
+        batches: Number of batches before the end.
     """
 
     def __init__(self, batches: int) -> None:

@@ -1,4 +1,4 @@
-"""A config names classes of packages on a list; any other is refused before a line of it has run."""
+"""A config may name classes of allowed packages; any other is refused before it is imported."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ import yaml
 
 from tests.cli.program import CONFIG, refused, run_here, write_config
 
-#: Leaves a file behind when it is imported, and another when anything in it is called.
+#: Creates a file when it is imported, and another when anything in it is called.
 CANARY = """
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def with_model(**options: Any) -> dict[str, Any]:
     return {"model": {**CONFIG["model"], "init_args": {**CONFIG["model"]["init_args"], **options}}}
 
 
-#: Sections of a config that try to have something run.
+#: Sections of a config that try to run code.
 IN_CONFIGS: dict[str, dict[str, Any]] = {
     "model": {"model": ANY},
     "data": {"data": {"class_path": "canary_of_gpvae.Data"}},
@@ -130,13 +130,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def assert_refused(folder: Path, *words: str) -> str:
-    said = refused(folder, *words)
+def assert_refused(folder: Path, *args: str) -> str:
+    message = refused(folder, *args)
     assert "canary_of_gpvae" not in sys.modules
     assert not {path.name for path in folder.iterdir()} & {"imported", "called", "runs"}
-    assert said.startswith("error: ")
-    assert "Traceback" not in said
-    return said
+    assert message.startswith("error: ")
+    assert "Traceback" not in message
+    return message
 
 
 @pytest.mark.parametrize("sections", IN_CONFIGS.values(), ids=IN_CONFIGS.keys())
@@ -151,9 +151,9 @@ def test_yaml_that_asks_for_python(line: str, folder: Path) -> None:
     assert_refused(folder, "fit", "-c", "bad.yaml")
 
 
-@pytest.mark.parametrize("words", ON_THE_COMMAND_LINE.values(), ids=ON_THE_COMMAND_LINE.keys())
-def test_on_the_command_line(words: list[str], folder: Path) -> None:
-    assert_refused(folder, "fit", "-c", "small.yaml", *words)
+@pytest.mark.parametrize("args", ON_THE_COMMAND_LINE.values(), ids=ON_THE_COMMAND_LINE.keys())
+def test_on_the_command_line(args: list[str], folder: Path) -> None:
+    assert_refused(folder, "fit", "-c", "small.yaml", *args)
 
 
 def test_a_config_that_names_another(folder: Path) -> None:
@@ -169,17 +169,17 @@ def test_in_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_refusal_is_one_sentence_that_says_how_to_allow_it(folder: Path) -> None:
-    said = assert_refused(folder, "fit", "-c", "small.yaml", "--data", "canary_of_gpvae.Data")
-    assert said.splitlines()[0] == (
-        "error: canary_of_gpvae.Data is refused: a config may name what is in gpvae, datamodules, callbacks, "
+    message = assert_refused(folder, "fit", "-c", "small.yaml", "--data", "canary_of_gpvae.Data")
+    assert message.splitlines()[0] == (
+        "error: canary_of_gpvae.Data is refused: a config may name classes of gpvae, datamodules, callbacks, "
         "lightning, torch.optim. If you trust it, add --allow canary_of_gpvae to the command."
     )
 
 
-@pytest.mark.parametrize("words", [["--allow", "canary_of_gpvae"], ["--allow=other", "--allow=canary_of_gpvae"]])
-def test_allowed_for_one_command_only(words: list[str], folder: Path) -> None:
+@pytest.mark.parametrize("args", [["--allow", "canary_of_gpvae"], ["--allow=other", "--allow=canary_of_gpvae"]])
+def test_allowed_for_one_command_only(args: list[str], folder: Path) -> None:
     fit = ["fit", "-c", "small.yaml", "--data", "canary_of_gpvae.Data", "--name", "own"]
-    run_here(folder, *fit, *words)
+    run_here(folder, *fit, *args)
     assert (folder / "called").exists()
     assert "allow" not in yaml.safe_load((folder / "runs" / "own" / "seed_3" / "config.yaml").read_text())
     (folder / "called").unlink()
@@ -193,5 +193,5 @@ def test_allowing_what_is_allowed_changes_nothing(folder: Path) -> None:
 
 
 def test_short_names_and_classes_of_the_list(folder: Path) -> None:
-    words = ["--trainer.logger", "CSVLogger", "--trainer.logger.save_dir", "runs"]
-    run_here(folder, "fit", "-c", "small.yaml", "--data", "datamodules.toy.Toy", *words)
+    args = ["--trainer.logger", "CSVLogger", "--trainer.logger.save_dir", "runs"]
+    run_here(folder, "fit", "-c", "small.yaml", "--data", "datamodules.toy.Toy", *args)

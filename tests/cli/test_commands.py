@@ -1,4 +1,4 @@
-"""One program under three names, and what it hands on to others."""
+"""The program has three names, and passes unknown commands to another `lightning`."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -26,17 +26,17 @@ def another(tmp_path: Path) -> str:
 
 def test_the_same_program_under_each_name(tmp_path: Path) -> None:
     programs = [[script("gpvae")], [script("lightning")], [sys.executable, "-m", "gpvae"]]
-    with ThreadPoolExecutor() as pool:  # each of them spends seconds on imports
-        said = list(pool.map(lambda program: run(tmp_path, "--help", program=program), programs))
-    assert [result.returncode for result in said] == [0, 0, 0]
-    bodies = {result.stdout.split("\n\n", 1)[1] for result in said}  # all but the name it was called by
+    with ThreadPoolExecutor() as pool:  # each takes seconds to import
+        results = list(pool.map(lambda program: run(tmp_path, "--help", program=program), programs))
+    assert [result.returncode for result in results] == [0, 0, 0]
+    bodies = {result.stdout.split("\n\n", 1)[1] for result in results}  # without the name of the program
     assert len(bodies) == 1
     (body,) = bodies
     for word in ("fit", "validate", "test", "predict", "summary"):
         assert word in body
 
 
-def test_words_of_another_lightning(tmp_path: Path, another: str) -> None:
+def test_commands_of_another_lightning(tmp_path: Path, another: str) -> None:
     handed_on = run(tmp_path, "login", "--now", program=[script("lightning")], PYTHONPATH=another)
     assert (handed_on.returncode, handed_on.stdout) == (0, "the other one: login --now\n")
     kept = run(tmp_path, "login", "--now", PYTHONPATH=another)
@@ -45,9 +45,9 @@ def test_words_of_another_lightning(tmp_path: Path, another: str) -> None:
 
 
 def test_unknown_command(tmp_path: Path) -> None:
-    said = refused(tmp_path, "fti", "--model.num_inducing", "3")
-    assert "there is no command 'fti' (did you mean 'fit'?)" in said
-    assert "validate, test, predict, summary" in said
+    message = refused(tmp_path, "fti", "--model.num_inducing", "3")
+    assert "there is no command 'fti' (did you mean 'fit'?)" in message
+    assert "validate, test, predict, summary" in message
 
 
 def test_no_command(tmp_path: Path) -> None:

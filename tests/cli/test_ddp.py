@@ -1,4 +1,4 @@
-"""Two processes learn what one does."""
+"""Two processes learn the same as one."""
 
 import csv
 import shutil
@@ -17,17 +17,17 @@ pytestmark = pytest.mark.slow
 
 
 def scores(file: Path) -> dict[tuple[str, ...], float]:
-    """All scores but the calibration error, which is drawn anew where the last bit of a prediction changes."""
+    """Read all scores but the calibration error, which depends on random draws and the last bits of predictions."""
     with file.open() as rows:
         return {
-            (row["after_task"], row["task"], row["metric"]): float(row["value"])
+            (row["after_task"], row["task"], row["metric"], row["variable"]): float(row["value"])
             for row in csv.DictReader(rows)
             if not row["metric"].startswith("ece")
         }
 
 
 def both(folder: Path, **sections: Any) -> tuple[Path, Path]:
-    """Runs of one process and of two."""
+    """Return the run folders of one process and of two."""
     one, two = folder / "one", folder / "two"
     for part in (one, two):
         part.mkdir()
@@ -65,14 +65,14 @@ def test_free_form_with_a_first_task_that_trains_the_kernel(tmp_path: Path) -> N
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are listed in /proc, which is not here")
 def test_no_thread_of_the_group_outlives_a_run(tmp_path: Path) -> None:
-    """One that did could abort a process at its very end, after all results are written."""
+    """Such a thread could abort a process at its end, after all results are written."""
     write_config(tmp_path)
     code = (
         "from pathlib import Path; from gpvae.cli import main; main();"
         "print('left:', *(path.read_text() for path in Path('/proc/self/task').glob('*/comm')))"
     )
-    words = [*FIT, "--trainer.devices", "1", "--trainer.strategy", "ddp"]
-    result = run(tmp_path, *words, program=[sys.executable, "-c", code])
+    args = [*FIT, "--trainer.devices", "1", "--trainer.strategy", "ddp"]
+    result = run(tmp_path, *args, program=[sys.executable, "-c", code])
     assert result.returncode == 0, result.stderr
     assert "distributed_backend=gloo" in result.stderr
     assert "gloo" not in result.stdout.split("left:")[1]

@@ -1,4 +1,4 @@
-"""Two processes, started by torchrun, Lightning or SLURM, learn the GP-VAE that one does, resume and predict."""
+"""Two processes, started by torchrun, Lightning or SLURM, learn the same GP-VAE as one, resume and predict."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,7 +23,7 @@ MODEL: dict[str, Any] = {
 }
 DATA: dict[str, Any] = {
     "class_path": "ERA5",
-    "points": 7,  # so that processes have unequal shares
+    "points": 7,  # processes have different numbers of series
     "land_only": True,
     "num_tasks": 3,
     "hours_per_task": 30,
@@ -66,7 +66,7 @@ def test_two_processes_learn_resume_and_predict_as_one(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         predict = ["predict", "-c", "small.yaml", "--ckpt_path", "last", *TWO]
         port = str(find_free_network_port())
-        for done in pool.map(lambda process: run(two, *predict, **as_slurm_starts(process, port)), range(2)):
+        for done in pool.map(lambda process: run(two, *predict, **slurm_environment(process, port)), range(2)):
             assert done.returncode == 0, done.stderr
     assert_same_predictions(one / RUN, two / RUN)
     run_here(two, "predict", "-c", "small.yaml", *files, "--ckpt_path", "last")  # by one process, from files of two
@@ -86,8 +86,8 @@ def test_two_processes_learn_all_series_at_once_as_one_does(tmp_path: Path) -> N
         np.testing.assert_allclose(two[name], value, rtol=1e-4, atol=1e-4, err_msg=name)
 
 
-def as_slurm_starts(process: int, port: str) -> dict[str, str]:
-    """What SLURM tells each of two processes on one node, and where they meet."""
+def slurm_environment(process: int, port: str) -> dict[str, str]:
+    """Return the variables that SLURM sets for each of two processes on one node."""
     job = {"JOB_ID": "77123", "JOB_NAME": "weather", "NODELIST": "localhost", "NODEID": "0"}
     tasks = {"NTASKS": "2", "NTASKS_PER_NODE": "2", "PROCID": str(process), "LOCALID": str(process)}
     return {"MASTER_PORT": port, **{f"SLURM_{name}": value for name, value in (job | tasks).items()}}

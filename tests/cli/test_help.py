@@ -1,4 +1,4 @@
-"""Every option says what it does."""
+"""Every option has a help text."""
 
 import inspect
 import sys
@@ -42,7 +42,7 @@ def test_a_class_for_each_dataset_and_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("args", "found"),
     [
         (["fit", "--help"], ["--name", "--checkpoint.every_n_steps", "--figures.dpi", "--report.print_table"]),
         (["fit", "--model.help", "StreamingGP"], ["--model.method", "OVC-per-dim", "train_first_task"]),
@@ -50,9 +50,9 @@ def test_a_class_for_each_dataset_and_model() -> None:
     ],
     ids=["fit", "model", "data"],
 )
-def test_help(words: list[str], found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help(args: list[str], found: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
-        run_here(tmp_path, *words)
+        run_here(tmp_path, *args)
     assert exit_.value.code == 0
     text = capsys.readouterr().out
     assert all(word in text for word in found), sys.argv

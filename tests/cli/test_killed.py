@@ -1,4 +1,4 @@
-"""The program is killed at some moment, started again, and ends as if nothing had happened."""
+"""A run that is killed at any moment and resumed ends with the same results."""
 
 import os
 import random
@@ -18,7 +18,7 @@ COMMAND = ["fit", "-c", "small.yaml", "--checkpoint.every_n_steps", "2"]
 
 
 def kill_after(num_checkpoints: int, folder: Path) -> bool:
-    """Start the program and kill it once it has saved so many times; whether it was still running then."""
+    """Start the program, kill it after a number of checkpoints, and return whether it was still running."""
     last = folder / RUN / "checkpoints" / "last.ckpt"
     process = subprocess.Popen(
         [script(), *COMMAND],
@@ -41,7 +41,7 @@ def kill_after(num_checkpoints: int, folder: Path) -> bool:
 
 
 def logged(folder: Path) -> dict[str, set[int]]:
-    """Steps of all scalars; Lightning logs those of training only after the checkpoint of a step, so one may miss."""
+    """Return the steps of scalars, except those of training: Lightning logs them after the checkpoint of a step."""
     events = EventAccumulator(str(folder / RUN)).Reload()
     tags = [tag for tag in events.Tags()["scalars"] if tag != "epoch" and not tag.startswith("train/")]
     return {tag: {event.step for event in events.Scalars(tag)} for tag in tags}
@@ -57,7 +57,7 @@ def test_killed_and_resumed(case: str, tmp_path: Path) -> None:
     run_here(whole, *COMMAND)
     num_checkpoints = random.Random(case).randint(2, 5 if case == "closed form" else 30)
     while not kill_after(num_checkpoints, killed):
-        num_checkpoints = max(1, num_checkpoints // 2)  # it was quicker than we are
+        num_checkpoints = max(1, num_checkpoints // 2)  # the run ended first
     assert (killed / RUN / "checkpoints" / "last.ckpt").exists()
     run_here(killed, *COMMAND, "--ckpt_path", "last")
     (table, last), (again, end) = results(whole), results(killed)

@@ -1,4 +1,4 @@
-"""`gpvae predict` writes what the last checkpoint predicts at the test points."""
+"""`gpvae predict` writes the predictions of the last checkpoint at the test points."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The same without a command line: a trainer, a module, a stream and callbacks."""
+"""Runs without the command line: a trainer, a module, a stream and callbacks."""
 
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ def test_a_module_of_another_kind_is_refused() -> None:
         enable_checkpointing=False,
         **QUIET,
     )
-    with pytest.raises(TypeError, match=r"ContinualModule through a datamodules.TaskStream; got Other and Toy"):
+    with pytest.raises(TypeError, match=r"ContinualModule on a datamodules.TaskStream; got Other and Toy"):
         trainer.fit(Other(), Toy("figure_1"))
 
 
@@ -82,7 +82,7 @@ def test_data_of_another_kind_are_refused() -> None:
         trainer.fit(module(), torch.utils.data.DataLoader(torch.zeros(3)))
 
 
-def test_part_of_a_task_is_no_task_in_closed_form() -> None:
+def test_closed_form_refuses_part_of_a_task() -> None:
     data = Toy("figure_1", batch_size=5, steps_per_epoch=2)
     trainer = Trainer(
         accelerator="cpu", callbacks=[ContinualLearning()], enable_checkpointing=False, **QUIET, **data.trainer_options

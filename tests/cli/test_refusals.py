@@ -1,4 +1,4 @@
-"""What cannot work is refused before training, and the results of an earlier run stay where they are."""
+"""Wrong options are refused before training, and the results of an earlier run are left alone."""
 
 import errno
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from gpvae.cli import run_folder
 from tests.cli.program import refused, run_here, write_config
 
-FIT = ["fit", "-c", "small.yaml", "--name", "small"]  # else what changes the run would change its folder
+FIT = ["fit", "-c", "small.yaml", "--name", "small"]  # by default, options would change the folder
 RUN = Path("runs/small/seed_3")
 
 
@@ -41,7 +41,7 @@ REFUSED = {
     "learning rate": ([*FIT, "--model.lr", "0"], "lr is above zero, got 0.0"),
     "power": ([*FIT, "--model.power", "2"], "power lies between 0"),
     "checkpoints": ([*FIT, "--checkpoint.every_n_steps", "0"], "every_n_steps is at least 1"),
-    "name": ([*FIT, "--name", "../up"], "the name of a run is '../up'; give one that is a folder below others"),
+    "name": ([*FIT, "--name", "../up"], "the name of a run is '../up'; give a printable relative path without '..'"),
     "later checkpoints": (
         [*FIT, "--trainer.plugins", "AsyncCheckpointIO"],
         "AsyncCheckpointIO writes checkpoints later",
@@ -74,54 +74,54 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("words", "reason"), REFUSED.values(), ids=REFUSED.keys())
-def test_refused(words: list[str], reason: str, earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("args", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused(args: list[str], reason: str, earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPVAE_DATA_DIR", str(earlier / "data"))
     before = contents(earlier)
-    said = refused(earlier, *words)
-    assert reason in said
-    assert "Traceback" not in said
+    message = refused(earlier, *args)
+    assert reason in message
+    assert "Traceback" not in message
     assert contents(earlier) == before
 
 
-def test_a_run_that_is_going_on_is_left_alone(earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_in_progress_is_left_alone(earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_folder, "PATIENCE", 0.0)
     with run_folder.claimed(earlier / RUN):
         before = contents(earlier)
-        for words in ([], ["--ckpt_path", "last"]):
-            assert "another process is at the run in runs/small/seed_3" in refused(earlier, *FIT, *words)
+        for args in ([], ["--ckpt_path", "last"]):
+            assert "another process is at the run in runs/small/seed_3" in refused(earlier, *FIT, *args)
         assert contents(earlier) == before
 
 
 def test_a_full_disk(earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Met by a checkpoint, of which nothing is left, and by what others write."""
+    """Reported for a checkpoint, of which nothing is left, and for files that others write."""
 
-    def half(checkpoint: object, path: Path) -> None:
+    def write_half(checkpoint: object, path: Path) -> None:
         path.write_text("half of it")
-        full()
+        raise_disk_full()
 
-    def full(*arguments: object, **options: object) -> None:
+    def raise_disk_full(*arguments: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "a file")
 
     with monkeypatch.context() as patch:
-        patch.setattr("lightning.fabric.plugins.io.torch_io._atomic_save", half)
-        said = refused(earlier, *FIT, "--name", "full")
-    assert "checkpoint runs/full/seed_3/checkpoints/task_01.ckpt cannot be written ([Errno 28] No space left" in said
+        patch.setattr("lightning.fabric.plugins.io.torch_io._atomic_save", write_half)
+        message = refused(earlier, *FIT, "--name", "full")
+    assert "checkpoint runs/full/seed_3/checkpoints/task_01.ckpt cannot be written ([Errno 28] No space left" in message
     assert not list((earlier / "runs/full").rglob("*.ckpt*"))
-    monkeypatch.setattr("lightning.pytorch.loggers.TensorBoardLogger.log_metrics", full)
-    said = refused(earlier, *FIT, "--name", "full")
-    assert said.startswith("error: the disk is full ([Errno 28] No space left on device: 'a file'): make room")
+    monkeypatch.setattr("lightning.pytorch.loggers.TensorBoardLogger.log_metrics", raise_disk_full)
+    message = refused(earlier, *FIT, "--name", "full")
+    assert message.startswith("error: the disk is full ([Errno 28] No space left on device: 'a file'): free some space")
 
 
 def test_another_loggers_folder_is_left_alone(earlier: Path) -> None:
-    """Only a folder of our own is moved out of the way; that of another logger may hold many runs."""
+    """Only our own run folder is moved; that of another logger may hold many runs."""
     before = contents(earlier)
     run_here(earlier, *FIT, "--name", "other", "--trainer.logger", "CSVLogger", "--trainer.logger.save_dir", "runs")
     after = contents(earlier)
     assert {path: after[path] for path in before} == before
 
 
-def test_a_trial_leaves_nothing_behind(earlier: Path) -> None:
+def test_a_fast_dev_run_leaves_nothing_behind(earlier: Path) -> None:
     before = contents(earlier)
     run_here(earlier, *FIT, "--trainer.fast_dev_run", "true")
     assert contents(earlier) == before

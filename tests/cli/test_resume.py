@@ -1,4 +1,4 @@
-"""A run that is resumed from a checkpoint of any step ends as if it had never been interrupted."""
+"""A run resumed from the checkpoint of any step ends with the same results."""
 
 import shutil
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.cli.savers import Stopped
 RUN = Path("runs/small/seed_3")
 FIT = ["fit", "-c", "small.yaml"]
 
-#: Few steps: all of them are resumed from.
+#: Few steps, so that tests can resume from each of them.
 CASES: dict[str, dict[str, Any]] = {
     "closed form in two epochs": {"data": {"batch_size": 8, "epochs_per_task": 2}},
     "free form": {
@@ -27,18 +27,18 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def results(folder: Path) -> tuple[bytes, dict[str, Any]]:
-    """The table and the last checkpoint of a run."""
+    """Return the scores and the last checkpoint of a run."""
     checkpoint = torch.load(folder / RUN / "checkpoints" / "last.ckpt", weights_only=True)
     kept = {key: checkpoint[key] for key in ("state_dict", "optimizer_states", "epoch", "global_step")}
     return (folder / RUN / "task_metrics.csv").read_bytes(), kept
 
 
-def resume(folder: Path, checkpoint: Path, *words: str) -> Path:
-    """Go on from a checkpoint, in a folder of its own that holds what the run had left by then."""
+def resume(folder: Path, checkpoint: Path, *args: str) -> Path:
+    """Resume from a checkpoint in a new folder, and return it."""
     elsewhere = folder / f"from_{checkpoint.stem}"
     elsewhere.mkdir()
     shutil.copy(folder / "small.yaml", elsewhere)
-    run_here(elsewhere, *FIT, "--ckpt_path", str(checkpoint), *words)
+    run_here(elsewhere, *FIT, "--ckpt_path", str(checkpoint), *args)
     return elsewhere
 
 
@@ -50,7 +50,7 @@ def test_from_every_step(case: str, tmp_path: Path) -> None:
     table, last = results(tmp_path)
     checkpoints = sorted((tmp_path / "steps").iterdir(), key=lambda path: path.stat().st_mtime_ns)
     assert len([path for path in checkpoints if path.stem.startswith("evaluated")]) == 3
-    for checkpoint in checkpoints[:-1]:  # with the last, all is done
+    for checkpoint in checkpoints[:-1]:  # the last one is that of the complete run
         again, end = results(resume(tmp_path, checkpoint))
         assert again == table, checkpoint.name
         assert_same(last, end, checkpoint.name)
@@ -58,7 +58,7 @@ def test_from_every_step(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("left", ["nothing", "an empty folder", "a config"])
 def test_from_before_the_first_checkpoint(left: str, tmp_path: Path) -> None:
-    """One command starts a run and goes on with it: what there is of a run while it waits for data, or in its steps."""
+    """The same command starts and resumes a run, even if it was killed before its first checkpoint."""
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     for folder in (whole, killed):
         folder.mkdir()
@@ -76,7 +76,7 @@ def test_from_before_the_first_checkpoint(left: str, tmp_path: Path) -> None:
 
 
 def test_from_a_users_checkpoint_at_the_last_batch_of_a_task(tmp_path: Path) -> None:
-    """Lightning takes such an epoch for complete, and would leave the evaluation of its task out."""
+    """Lightning considers such an epoch complete, and would skip the evaluation of its task."""
     write_config(tmp_path, **CASES["free form"])
     own = ["--trainer.callbacks", "ModelCheckpoint", "--trainer.callbacks.every_n_train_steps", "3"]
     own += ["--trainer.callbacks.dirpath", "own", "--trainer.callbacks.save_top_k", "-1"]
@@ -90,11 +90,11 @@ def test_from_a_users_checkpoint_at_the_last_batch_of_a_task(tmp_path: Path) -> 
         assert_same(last, end, checkpoint.name)
 
 
-def test_gradients_that_are_still_added_up_are_not_lost(tmp_path: Path) -> None:
-    """A checkpoint between the batches of one step would forget the gradients of the first ones."""
+def test_accumulated_gradients_are_not_lost(tmp_path: Path) -> None:
+    """A checkpoint between the batches of one step would lose the gradients of the first ones."""
     write_config(tmp_path, **CASES["free form"] | {"data": {"steps_per_epoch": 7, "batch_size": 5}})
-    words = ["--trainer.accumulate_grad_batches", "3", "--checkpoint.every_n_steps", "1"]
-    run_here(tmp_path, *FIT, *words)
+    args = ["--trainer.accumulate_grad_batches", "3", "--checkpoint.every_n_steps", "1"]
+    run_here(tmp_path, *FIT, *args)
     table, last = results(tmp_path)
     stopped = tmp_path / "stopped"
     stopped.mkdir()
@@ -108,8 +108,8 @@ def test_gradients_that_are_still_added_up_are_not_lost(tmp_path: Path) -> None:
         "12",
     ]
     with pytest.raises(Stopped):
-        run_here(stopped, *FIT, *words, *stop)
-    run_here(stopped, *FIT, *words, "--ckpt_path", "last")
+        run_here(stopped, *FIT, *args, *stop)
+    run_here(stopped, *FIT, *args, "--ckpt_path", "last")
     again, end = results(stopped)
     assert again == table
     assert_same(last, end)
@@ -120,12 +120,12 @@ def test_gradients_that_are_still_added_up_are_not_lost(tmp_path: Path) -> None:
 )
 def test_results_are_in_one_place_whatever_the_logger(logger: list[str], tmp_path: Path) -> None:
     write_config(tmp_path)
-    words = ["--trainer.logger", *logger]
-    run_here(tmp_path, *FIT, *words)
+    args = ["--trainer.logger", *logger]
+    run_here(tmp_path, *FIT, *args)
     table, last = results(tmp_path)
     assert (tmp_path / RUN / "config.yaml").is_file()
     (tmp_path / RUN / "checkpoints" / "task_02.ckpt").replace(tmp_path / RUN / "checkpoints" / "last.ckpt")
-    run_here(tmp_path, *FIT, *words, "--ckpt_path", "last")
+    run_here(tmp_path, *FIT, *args, "--ckpt_path", "last")
     again, end = results(tmp_path)
     assert again == table
     assert_same(last, end)

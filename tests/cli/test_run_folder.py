@@ -1,4 +1,4 @@
-"""Where the results of a run go."""
+"""The folder of a run: its name, its lock, and earlier results."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from gpvae.cli import run_folder
 
 
 @pytest.mark.parametrize(
-    ("words", "name"),
+    ("args", "name"),
     [
         ([], "solar"),
         (["--seed_everything", "3", "--ckpt_path", "last", "--trainer.devices", "2"], "solar"),
@@ -19,17 +19,23 @@ from gpvae.cli import run_folder
         (["--data.stop_after", "2"], "solar"),
     ],
 )
-def test_a_run_is_named_by_its_config_and_by_what_changes_it(words: list[str], name: str) -> None:
-    assert run_folder.name_of(["configs/base.yaml", "configs/solar.yaml"], words) == name
+def test_a_run_is_named_after_its_config_and_options(args: list[str], name: str) -> None:
+    assert run_folder.default_name(["configs/base.yaml", "configs/solar.yaml"], args) == name
+
+
+@pytest.mark.parametrize("option", ["download_hours", "refetch_preliminary", "stop_after", "predict_every"])
+@pytest.mark.parametrize("section", ["data", "data.init_args"])
+def test_options_that_do_not_change_the_data_are_not_in_the_name(option: str, section: str) -> None:
+    assert run_folder.default_name(["era5.yaml"], [f"--{section}.{option}", "1"]) == "era5"
 
 
 def test_a_name_never_leaves_the_folder() -> None:
-    assert "/" not in run_folder.name_of(["a.yaml"], ["--data.paths", "../../etc/*.nc"])
+    assert "/" not in run_folder.default_name(["a.yaml"], ["--data.paths", "../../etc/*.nc"])
 
 
 @pytest.mark.parametrize("name", ["a\0b", "../up", "x/../../up", "/tmp/elsewhere", "two\nlines"])
-def test_nor_does_one_that_is_given(name: str) -> None:
-    with pytest.raises(ValueError, match="give one that is a folder below others"):
+def test_wrong_names_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=r"give a printable relative path without '\.\.'"):
         run_folder.check_name(name)
     run_folder.check_name("solar/first try")
 
@@ -59,7 +65,7 @@ def test_one_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert sorted(path.name for path in (tmp_path / "toy").iterdir()) == ["seed_1", "seed_2"]
 
 
-def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match=r"results cannot be written to .*file/toy/seed_1 .*--trainer.default_root_dir"):
         run_folder.claimed(tmp_path / "file" / "toy" / "seed_1").__enter__()

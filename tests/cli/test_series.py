@@ -1,4 +1,4 @@
-"""The program on series of weather, from a config to scores and figures."""
+"""A run on ERA5 series, from a config to scores and figures."""
 
 import csv
 from pathlib import Path
@@ -13,7 +13,7 @@ MODEL: dict[str, Any] = {"class_path": "SVGPVAE", "num_inducing": 8, "latent_dim
 DATA: dict[str, Any] = {
     "class_path": "ERA5",
     "points": 3,
-    "land_only": True,  # three cells at sea would have no soil
+    "land_only": True,  # three locations at sea would have no values of the soil
     "num_tasks": 2,
     "hours_per_task": 24,
     "epochs_per_task": 2,
@@ -28,10 +28,12 @@ def test_weather_from_config_to_scores_and_figures(
     run_here(tmp_path, "fit", "-c", str(config))
     folder = tmp_path / "runs" / "weather" / "seed_3"
     with (folder / "task_metrics.csv").open() as file:
-        rows = [(row["after_task"], row["task"], row["metric"]) for row in csv.DictReader(file)]
+        rows = [(row["after_task"], row["task"], row["metric"], row["variable"]) for row in csv.DictReader(file)]
     assert len(set(rows)) == len(rows)
-    for metric in ("nlpd", "rmse", "coverage", "nlpd:t2m", "rmse:ssrd", "coverage:sp"):
-        assert [row[:2] for row in rows if row[2] == metric] == [("1", "1"), ("2", "1"), ("2", "2")]
+    of_all = [(metric, "") for metric in ("nlpd", "rmse", "coverage")]
+    for scored in (*of_all, ("nlpd", "t2m"), ("rmse", "ssrd"), ("coverage", "sp")):
+        expected = [("1", "1"), ("1", ""), ("2", "1"), ("2", "2"), ("2", "")]
+        assert [row[:2] for row in rows if row[2:] == scored] == expected
     pictures = sorted(path.stem for path in (folder / "figures").glob("*.png"))
     scores = ["forgetting_nlpd", "forgetting_rmse", "forgetting_coverage", "skill"]
     assert pictures == sorted([*scores, "reconstructions_01", "reconstructions_02"])

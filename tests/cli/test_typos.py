@@ -1,4 +1,4 @@
-"""A misspelt word ends the program at once, and it names the nearest word there is."""
+"""A misspelt name ends the program at once, with the nearest valid name."""
 
 from pathlib import Path
 
@@ -54,10 +54,10 @@ def test_in_yaml(right: str, wrong: str, meant: str, tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize(("words", "meant"), ON_THE_COMMAND_LINE.values(), ids=ON_THE_COMMAND_LINE.keys())
-def test_on_the_command_line(words: list[str], meant: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("args", "meant"), ON_THE_COMMAND_LINE.values(), ids=ON_THE_COMMAND_LINE.keys())
+def test_on_the_command_line(args: list[str], meant: str, tmp_path: Path) -> None:
     write_config(tmp_path)
-    assert f"(did you mean {meant}" in refused(tmp_path, "fit", "-c", "small.yaml", *words)
+    assert f"(did you mean {meant}" in refused(tmp_path, "fit", "-c", "small.yaml", *args)
     assert not (tmp_path / "runs").exists()
 
 

@@ -1,4 +1,4 @@
-"""A checkpoint that is damaged, of something else or meant to run code is refused by every command, in a sentence."""
+"""Every command refuses a checkpoint that is damaged, of another module or names functions to call, in one sentence."""
 
 import io
 import os
@@ -20,7 +20,7 @@ COMMANDS = ("fit", "validate", "test", "predict")
 
 
 class Bomb:
-    """Makes a folder when it is unpickled."""
+    """Creates a folder when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return os.mkdir, ("exploded",)
@@ -47,7 +47,7 @@ def changed(content: bytes, change: Callable[[dict[str, Any]], object]) -> bytes
 
 
 def flipped(content: bytes) -> bytes:
-    """One bit of a tensor, which torch would not see."""
+    """Flip one bit of a tensor, which torch does not notice."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         member = max(archive.infolist(), key=lambda member: member.file_size * ("/data/" in member.filename))
     place = content.index(member.filename.encode()) + len(member.filename) + 128
@@ -60,7 +60,7 @@ def array() -> bytes:
     return buffer.getvalue()
 
 
-#: What becomes of a good checkpoint, and what is said of it.
+#: Changes to a valid checkpoint, and the error that each causes.
 WRONG: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda content: b"", "cannot be read as a checkpoint: it may be damaged"),
     "cut short": (lambda content: content[:-500], "cannot be read as a checkpoint: it may be damaged"),
@@ -100,11 +100,11 @@ def test_refused(change: Callable[[bytes], bytes], reason: str, command: str, tr
     shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
     (tmp_path / LAST).write_bytes(change((trained / LAST).read_bytes()))
     files = sorted(tmp_path.rglob("*"))
-    said = refused(tmp_path, command, "-c", "small.yaml", "--ckpt_path", "last")
-    assert said.startswith(f"error: {LAST} ")
-    assert reason in said
-    assert "\n" not in said
-    assert sorted(tmp_path.rglob("*")) == files  # nothing exploded, nothing was moved
+    message = refused(tmp_path, command, "-c", "small.yaml", "--ckpt_path", "last")
+    assert message.startswith(f"error: {LAST} ")
+    assert reason in message
+    assert "\n" not in message
+    assert sorted(tmp_path.rglob("*")) == files  # no code ran, nothing was moved
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -114,18 +114,18 @@ def test_a_folder(command: str, trained: Path) -> None:
     )
 
 
-def test_a_module_that_was_saved_alone_does_not_go_on(trained: Path, tmp_path: Path) -> None:
+def test_a_module_that_was_saved_alone_is_not_resumed(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
     content = changed((trained / LAST).read_bytes(), lambda checkpoint: checkpoint.pop("optimizer_states"))
     (tmp_path / "alone.ckpt").write_bytes(content)
-    words = ["-c", "small.yaml", "--ckpt_path", "alone.ckpt"]
-    assert "it has no optimizer_states" in refused(tmp_path, "fit", *words)
-    run_here(tmp_path, "predict", *words)
+    args = ["-c", "small.yaml", "--ckpt_path", "alone.ckpt"]
+    assert "it has no optimizer_states" in refused(tmp_path, "fit", *args)
+    run_here(tmp_path, "predict", *args)
 
 
-@pytest.mark.parametrize("words", [[], ["--weights_only", "false"]])
-def test_what_lightning_finds_on_a_cluster_runs_no_code(
-    words: list[str], trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("args", [[], ["--weights_only", "false"]])
+def test_a_checkpoint_that_lightning_finds_on_a_cluster_runs_no_code(
+    args: list[str], trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On SLURM, Lightning loads the newest `hpc_ckpt` of the root folder without being asked."""
     for variable, value in {"NTASKS": "1", "JOB_NAME": "job", "JOB_ID": "1", "PROCID": "0", "LOCALID": "0"}.items():
@@ -134,5 +134,5 @@ def test_what_lightning_finds_on_a_cluster_runs_no_code(
     shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
     (tmp_path / "runs" / "hpc_ckpt_1.ckpt").write_bytes(saved(Bomb()))
     with pytest.raises((SystemExit, pickle.UnpicklingError)):
-        run_here(tmp_path, "fit", "-c", "small.yaml", *words)
+        run_here(tmp_path, "fit", "-c", "small.yaml", *args)
     assert not (tmp_path / "exploded").exists()

@@ -1,4 +1,4 @@
-"""A config of a user's: parsed, and all it names built and given its data, but nothing learnt."""
+"""Builds everything that a config names and loads the data, without training."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ from tests.fuzz.outcomes import Outcome
 
 
 class Built(Exception):
-    """Everything is built, and nothing is to be learnt."""
+    """Raised instead of training."""
 
     def __init__(self, cli: StreamCLI) -> None:
         self.cli = cli
@@ -30,11 +30,11 @@ def _stop(cli: StreamCLI, *_: Any) -> None:
 
 
 def build(path: str) -> Outcome:
-    said = io.StringIO()
+    stderr = io.StringIO()
     with (
         tempfile.TemporaryDirectory() as folder,
         contextlib.chdir(folder),
-        contextlib.redirect_stderr(said),
+        contextlib.redirect_stderr(stderr),
         contextlib.redirect_stdout(io.StringIO()),
         mock.patch.object(LightningCLI, "_run_subcommand", _stop),
     ):
@@ -44,7 +44,7 @@ def build(path: str) -> Outcome:
         except Built as built:
             return _finite(built.cli)
         except SystemExit as refusal:
-            message = refusal.code if isinstance(refusal.code, str) else said.getvalue()
+            message = refusal.code if isinstance(refusal.code, str) else stderr.getvalue()
             if not message.startswith("error: ") or "Traceback" in message:
                 return Outcome("crash", f"ended with {refusal.code!r}: {message}")
             return Outcome("refused", message)

@@ -1,11 +1,11 @@
-"""An ERA5 file of a user's: read, cut into tasks and scaled, as for a run."""
+"""Reads an ERA5 file, splits it into tasks and scales it, as a run does."""
 
 import traceback
 
 import torch
 
 from datamodules import ERA5
-from gpvae.cli.errors import is_for_people
+from gpvae.cli.errors import is_user_error
 from tests.fuzz.outcomes import Outcome
 
 HOURS, TASKS = 24, 2
@@ -16,7 +16,7 @@ def read_file(path: str) -> Outcome:
     try:
         stream.setup()
     except Exception as error:
-        if is_for_people(error):
+        if is_user_error(error):
             return Outcome("refused", str(error))
         return Outcome("crash", traceback.format_exc(limit=-8))
     coordinates = torch.tensor([*stream.coordinates.latitude, *stream.coordinates.longitude])

@@ -1,4 +1,4 @@
-"""The licences of all that is installed with this package: `python -m tests.fuzz.licences` prints them as a table."""
+"""The licences of all dependencies: `python -m tests.fuzz.licences` prints them as a table."""
 
 import re
 import tomllib
@@ -11,21 +11,21 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parent.parent.parent
 
 
-def direct() -> list[Requirement]:
-    """What pyproject.toml asks for."""
+def direct_requirements() -> list[Requirement]:
+    """Return the requirements in pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return [Requirement(line) for line in project["dependencies"]]
 
 
-def plain(name: str) -> str:
-    """The name of a distribution, as all of its spellings come to."""
+def normalise(name: str) -> str:
+    """Return the normalised name of a distribution."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def needed(requirements: list[Requirement], found: set[tuple[str, ...]]) -> Iterator[str]:
-    """Names of distributions that these need, themselves included."""
+    """Yield the names of distributions that requirements need, including their own."""
     for requirement in requirements:
-        name = plain(requirement.name)
+        name = normalise(requirement.name)
         key = (name, *sorted(requirement.extras))
         if key in found:
             continue
@@ -40,13 +40,13 @@ def needed(requirements: list[Requirement], found: set[tuple[str, ...]]) -> Iter
 
 
 def licence(name: str) -> str:
-    """What a distribution says its licence is."""
+    """Return the licence that a distribution declares."""
     about = metadata(name)
     classified = [line.split(" :: ")[-1] for line in about.get_all("Classifier", []) if line.startswith("License ::")]
     return about.get("License-Expression") or "; ".join(classified) or about.get("License", "?").splitlines()[0]
 
 
 if __name__ == "__main__":
-    asked = {plain(requirement.name) for requirement in direct()}
-    for name in sorted(set(needed(direct(), set())), key=lambda name: (name not in asked, name)):
-        print(f"| {name} | {'direct' if name in asked else ''} | {licence(name)} |")
+    direct = {normalise(requirement.name) for requirement in direct_requirements()}
+    for name in sorted(set(needed(direct_requirements(), set())), key=lambda name: (name not in direct, name)):
+        print(f"| {name} | {'direct' if name in direct else ''} | {licence(name)} |")

@@ -1,4 +1,4 @@
-"""Configs with something wrong somewhere."""
+"""Changes configs at random."""
 
 import copy
 from collections.abc import Iterator
@@ -43,19 +43,19 @@ values = st.one_of(
 
 
 def paths(config: Any, at: Path = ()) -> Iterator[Path]:  # noqa: ANN401
-    """The place of every value in a config."""
+    """Yield the path of every value in a config."""
     for key, value in config.items() if isinstance(config, dict) else ():
         yield (*at, key)
         yield from paths(value, (*at, key))
 
 
-def _changed(config: dict[str, Any], changes: list[tuple[float, str, Any]]) -> dict[str, Any]:
+def _change(config: dict[str, Any], changes: list[tuple[float, str, Any]]) -> dict[str, Any]:
     config = copy.deepcopy(config)
     for where, kind, value in changes:
-        places = list(paths(config))
-        if not places:
+        found = list(paths(config))
+        if not found:
             break
-        *above, key = places[int(where * len(places))]
+        *above, key = found[int(where * len(found))]
         parent = config
         for step in above:
             parent = parent[step]
@@ -76,11 +76,11 @@ def _text(config: dict[str, Any]) -> bytes:
     return yaml.safe_dump(config, allow_unicode=True).encode("utf-8", "surrogatepass")
 
 
-def wrong(config: dict[str, Any]) -> st.SearchStrategy[bytes]:
-    """A config whose keys, values or nesting are changed, or whose text is damaged.
+def wrong_configs(config: dict[str, Any]) -> st.SearchStrategy[bytes]:
+    """Draw a config whose keys, values or nesting are changed, or whose text is damaged.
 
     Args:
-        config: The config as it was.
+        config: The original config.
     """
     kinds = st.sampled_from(["replace", "replace", "replace", "remove", "rename", "add", "nest"])
     changes = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), kinds, values), min_size=1, max_size=3)
@@ -88,10 +88,10 @@ def wrong(config: dict[str, Any]) -> st.SearchStrategy[bytes]:
     one = st.tuples(st.floats(0, 1, exclude_max=True), st.just("replace"), numbers).map(lambda change: [change])
     text = _text(config)
     return st.one_of(
-        st.builds(lambda changes: _text(_changed(config, changes)), one),
-        st.builds(lambda changes: _text(_changed(config, changes)), one),
-        st.builds(lambda changes: _text(_changed(config, changes)), changes),
-        st.builds(lambda changes: _text(_changed(config, changes)), changes),
+        st.builds(lambda changes: _text(_change(config, changes)), one),
+        st.builds(lambda changes: _text(_change(config, changes)), one),
+        st.builds(lambda changes: _text(_change(config, changes)), changes),
+        st.builds(lambda changes: _text(_change(config, changes)), changes),
         damaged(text),
         st.builds(_text, st.dictionaries(st.sampled_from(list(config)), values)),
         st.builds(yaml.safe_dump, values).map(lambda text: text.encode("utf-8", "surrogatepass")),

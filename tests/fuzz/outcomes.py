@@ -1,4 +1,4 @@
-"""What became of an input, and how often."""
+"""Outcomes of inputs, and their counts."""
 
 import os
 from collections import Counter
@@ -7,17 +7,16 @@ from typing import Any, Literal, NamedTuple
 
 from hypothesis import HealthCheck, Phase, settings
 
-#: How many inputs to try for every one that is tried in CI.
-LONGER = int(os.environ.get("GPVAE_FUZZ", "1"))
+#: Factor of the number of inputs in CI.
+FACTOR = int(os.environ.get("GPVAE_FUZZ", "1"))
 
 
 class Outcome(NamedTuple):
-    """What became of one input.
+    """Outcome of one input.
 
     Args:
-        kind: "refused": by an error for people. "taken": with values that hold together. "crash": any other exception,
-            the end of the process, or no end within the time there is. "silent NaN": values that are not finite, or
-            that nobody wrote, passed for values.
+        kind: "refused": by a user error. "taken": with consistent values. "crash": any other exception, the end of the
+            process, or a time-out. "silent NaN": values that are not finite or not in the input were accepted.
         detail: The message, or where it happened.
     """
 
@@ -42,7 +41,7 @@ class Tally:
 
     @property
     def report(self) -> str:
-        """Every kind of fault once, the most frequent first."""
+        """List every kind of fault once, the most frequent first."""
         return "\n".join(f"{count} x {fault}" for fault, count in Counter(self.faults).most_common(20))
 
     @property
@@ -51,9 +50,9 @@ class Tally:
 
 
 def tried(count: int) -> Any:  # noqa: ANN401
-    """Settings for so many inputs in CI, always the same ones; nothing is shrunk, so that every input counts once."""
+    """Settings for a number of inputs, the same each time; nothing is shrunk, so every input counts once."""
     return settings(
-        max_examples=count * LONGER,
+        max_examples=count * FACTOR,
         derandomize=True,
         database=None,
         deadline=None,

@@ -1,4 +1,4 @@
-"""A table of scores that a user hands to `gpvae summary`."""
+"""Passes a table of scores to `gpvae summary`."""
 
 import contextlib
 import io
@@ -9,8 +9,7 @@ from tests.fuzz.outcomes import Outcome
 
 
 def summarise(path: str) -> Outcome:
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown):
+    with contextlib.redirect_stdout(io.StringIO()):
         try:
             main(["summary", path, "--tasks", "--variables"])
         except SystemExit as refusal:

@@ -1,4 +1,4 @@
-"""Whatever a config says, it is refused in words, or builds a run whose numbers are finite."""
+"""A wrong config is refused by an error message, or builds a run whose numbers are finite."""
 
 import itertools
 from pathlib import Path
@@ -9,7 +9,7 @@ import yaml
 
 from tests.cli.program import CONFIG
 from tests.fuzz.configs import build
-from tests.fuzz.mutations import wrong
+from tests.fuzz.mutations import wrong_configs
 from tests.fuzz.outcomes import Tally
 from tests.fuzz.trials import Record, try_inputs
 from tests.fuzz.worker import Worker
@@ -52,7 +52,7 @@ HOSTILE = {
 
 
 def test_hostile_configs(tmp_path: Path, record_property: Record) -> None:
-    """What chance will not find."""
+    """Configs that random changes do not find."""
     tally, read = Tally("configs, hostile"), Worker(build)
     for text in HOSTILE.values():
         (tmp_path / "hostile.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -68,5 +68,5 @@ def test_wrong_configs(kind: str, tmp_path: Path, record_property: Record) -> No
     (tmp_path / "data").mkdir()
     whole, numbers = tmp_path / "whole.yaml", itertools.count()
     whole.write_text(yaml.safe_dump(CONFIGS[kind]))
-    name, inputs = f"configs, {kind}", wrong(CONFIGS[kind])
+    name, inputs = f"configs, {kind}", wrong_configs(CONFIGS[kind])
     try_inputs(name, build, inputs, 40, lambda: tmp_path / f"{next(numbers)}.yaml", record_property, whole)

@@ -1,4 +1,4 @@
-"""However an ERA5 file is damaged, it is refused in words, or read as values that hold together."""
+"""A damaged ERA5 file is refused by an error message, or read as consistent values."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the fuzz tests have found in files, each case by itself."""
+"""Cases that the fuzz tests have found in files."""
 
 import io
 import zipfile
@@ -42,7 +42,7 @@ def test_times_beyond_the_calendar(tmp_path: Path) -> None:
         read_era5(str(tmp_path / "a.nc"))
 
 
-@pytest.mark.parametrize("value", [3e38, 9.96921e36, -np.inf])  # a bit of the exponent; what netCDF fills gaps with
+@pytest.mark.parametrize("value", [3e38, 9.96921e36, -np.inf])  # one bit of the exponent; the fill value of netCDF
 def test_values_beyond_measure(value: float, tmp_path: Path) -> None:
     data = weather()
     data["t2m"][50, 1, 2] = value

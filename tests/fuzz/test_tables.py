@@ -1,4 +1,4 @@
-"""Whatever a table of scores holds, `gpvae summary` shows it, or says what is wrong with it."""
+"""`gpvae summary` shows a damaged table of scores, or refuses it by an error message."""
 
 import itertools
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Hands inputs to a program one by one, and counts what becomes of them."""
+"""Passes inputs to a program one by one, and counts the outcomes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,16 +21,16 @@ def try_inputs(
     record: Record,
     whole: Path | None = None,
 ) -> None:
-    """Try so many inputs in CI, more if asked; none of them may be a crash or a silent NaN.
+    """Try a number of inputs; none of them may be a crash or a silent NaN.
 
     Args:
         name: What the inputs are.
-        program: Takes the path of one.
+        program: Returns the outcome of an input, from its path.
         inputs: The inputs.
-        count: How many.
-        next_path: Where to write the next.
-        record: What takes down the counts.
-        whole: A file that is in order, and must be taken.
+        count: Number of inputs in CI; GPVAE_FUZZ multiplies it.
+        next_path: Returns the path to write the next input to.
+        record: Records the counts.
+        whole: An undamaged file, which must be taken.
     """
     tally, read = Tally(name), Worker(program)
     if whole is not None:

@@ -1,4 +1,4 @@
-"""A process for what may end it: C libraries that read damaged files."""
+"""Runs a function in another process, which damaged files may crash inside C libraries."""
 
 import logging
 import multiprocessing as mp
@@ -10,21 +10,21 @@ from pathlib import Path
 
 from tests.fuzz.outcomes import Outcome
 
-PATIENCE = 600.0  # seconds
-MEMORY = 6 * 2**30  # bytes of addresses beyond those at the start: asking for more than any input needs is a crash too
+TIMEOUT = 600.0  # seconds
+MEMORY = 6 * 2**30  # bytes of address space beyond those at the start; needing more counts as a crash
 MODULES = ["tests.fuzz.era5_files", "tests.fuzz.checkpoints", "tests.fuzz.configs", "tests.fuzz.tables"]
 
 
 class Worker:
-    """Calls a function in another process, and starts a new one whenever it dies or hangs.
+    """Calls a function in another process, and starts a new process if it dies or hangs.
 
     Args:
-        function: Gives the outcome of a file, from its path; a function of one of `MODULES`.
+        function: Returns the outcome of a file, from its path; a function of one of `MODULES`.
     """
 
     def __init__(self, function: Callable[[str], Outcome]) -> None:
         self._function = function
-        self._context = mp.get_context("forkserver")  # what is imported once is there in every process
+        self._context = mp.get_context("forkserver")  # modules are imported only once
         self._context.set_forkserver_preload(MODULES)
         self._process: mp.process.BaseProcess | None = None
 
@@ -34,10 +34,10 @@ class Worker:
         assert self._process is not None
         self._connection.send(path)
         try:
-            if self._connection.poll(PATIENCE):
+            if self._connection.poll(TIMEOUT):
                 return self._connection.recv()
             self.close()
-            return Outcome("crash", f"no end after {PATIENCE:.0f} seconds")
+            return Outcome("crash", f"no end after {TIMEOUT:.0f} seconds")
         except (EOFError, ConnectionResetError):
             self._process.join()
             code = self._process.exitcode
@@ -53,16 +53,16 @@ class Worker:
             self._process = None
 
     def _start(self) -> None:
-        self._connection, theirs = self._context.Pipe()
-        self._process = self._context.Process(target=_serve, args=(self._function, theirs), daemon=True)
+        self._connection, remote = self._context.Pipe()
+        self._process = self._context.Process(target=_serve, args=(self._function, remote), daemon=True)
         self._process.start()
-        theirs.close()
+        remote.close()
 
 
 def _serve(function: Callable[[str], Outcome], connection: Connection) -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = pages * resource.getpagesize() + MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    limit = pages * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
     logging.disable()

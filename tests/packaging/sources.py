@@ -1,4 +1,4 @@
-"""The sources as a build sees them: what git keeps or would keep, without caches and results."""
+"""The source files: those that git tracks or would track, without caches and results."""
 
 import shutil
 import subprocess
@@ -11,17 +11,17 @@ PACKAGES = ("gpvae", "datamodules", "callbacks")
 
 
 def files() -> list[Path]:
-    """Paths of all files that git does not ignore, committed or not; skips the test where there is no git."""
+    """Return the paths of all files that git does not ignore, committed or not; skip the test without git."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"this is no checkout, so what belongs to it is not known: {error}")
+        pytest.skip(f"not a git checkout, so its files are unknown: {error}")
     return sorted({Path(name) for name in listed.split("\0") if name and (ROOT / name).is_file()})
 
 
 def copy_to(folder: Path) -> list[Path]:
-    """Copy those files to a folder, without the history, and return their paths in it."""
+    """Copy these files to a folder, without the history, and return their relative paths."""
     paths = files()
     for path in paths:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What the files around the code declare agrees with it."""
+"""Project files agree with the code."""
 
 import re
 import tomllib
@@ -22,10 +22,10 @@ def test_every_tool_has_the_version_it_is_tested_with() -> None:
     pinned = {line.partition("==")[0].lower().replace("_", "-") for line in _lines("constraints.txt")}
     wanted = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["dev"]]
     names = {requirement.partition(">=")[0].partition("[")[0].lower() for requirement in wanted}
-    assert names - pinned == {"setuptools"}  # torch has a say in its version
+    assert names - pinned == {"setuptools"}  # torch restricts its version
 
 
-def test_the_citation_has_what_its_format_asks_for() -> None:
+def test_the_citation_has_the_fields_of_its_format() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["cff-version"] == "1.2.0"
     assert {"message", "title", "authors"} <= citation.keys()
@@ -35,7 +35,7 @@ def test_the_citation_has_what_its_format_asks_for() -> None:
     assert len(paper["authors"]) == 6
 
 
-def test_the_entry_for_bibliographies_is_that_of_the_citation() -> None:
+def test_the_bibtex_entry_agrees_with_the_citation() -> None:
     (paper,) = yaml.safe_load((ROOT / "CITATION.cff").read_text())["references"]
     entry = " ".join((ROOT / "docs" / "citing.md").read_text().split()).replace("{Gaussian}", "Gaussian")
     people = " and ".join(f"{person['family-names']}, {person['given-names']}" for person in paper["authors"])

@@ -1,4 +1,4 @@
-"""The wheel holds the packages and the configs, nothing else, and works where there is no checkout."""
+"""The wheel holds the packages and the configs, nothing else, and works without a checkout."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from tests.packaging import sources
 
 FIT = ["fit", "-c", "configs/toy_legs.yaml", "--data.stop_after", "2", "--figures.enabled", "false"]
-#: `python -m gpvae` several times, in one process because imports take seconds, and which copy of it that was.
+#: Runs `python -m gpvae` several times, in one process because imports take seconds, and prints which copy it is.
 PROGRAM = f"""
 import runpy, sys, gpvae
 print(gpvae.__file__)
@@ -21,10 +21,10 @@ for sys.argv[1:] in (["configs"], {FIT!r}, ["report", "runs"]):
 INFO = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE"}
 
 
-def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess:
+def run(folder: Path, *args: str, **variables: str) -> subprocess.CompletedProcess:
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "PL_", "PIP_"))}
     done = subprocess.run(
-        [sys.executable, *words],
+        [sys.executable, *args],
         cwd=folder,
         env={**environment, "PYTHONWARNINGS": "ignore", **variables},
         capture_output=True,
@@ -37,7 +37,7 @@ def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProc
 
 
 def expected(paths: list[Path]) -> set[str]:
-    """What of the sources is installed, and where."""
+    """Return the paths of installed sources."""
     within = {path.as_posix() for path in paths if path.parts[0] in sources.PACKAGES}
     return within | {f"gpvae/{path.as_posix()}" for path in paths if path.parts[0] == "configs"}
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 import xarray as xr
 
-from callbacks.predictions.cf_file import grid_of
-from callbacks.predictions.netcdf import summarised, write_file
+from callbacks.predictions.cf_file import find_grid
+from callbacks.predictions.netcdf import summarise_samples, write_file
 from datamodules.era5 import ERA5, Coordinates
 from datamodules.era5.synthetic.britain import LATITUDES, LONGITUDES
 from tests.cli.program import refused, run_here, write_config
@@ -190,7 +190,7 @@ def test_a_whole_grid_is_written_as_one(tmp_path: Path) -> None:
 def test_which_places_are_a_grid() -> None:
     def grid(*places: tuple[float, float]) -> Any:  # noqa: ANN401
         latitude, longitude = np.array(places).T
-        return grid_of(Coordinates(latitude, longitude, np.datetime64("2020-01-01")))
+        return find_grid(Coordinates(latitude, longitude, np.datetime64("2020-01-01")))
 
     rows, columns = grid((52, 0), (52, 1), (52, 2), (51, 0), (51, 1), (51, 2))
     assert (rows.tolist(), columns.tolist()) == ([52, 51], [0, 1, 2])
@@ -204,7 +204,7 @@ def test_which_places_are_a_grid() -> None:
 
 def test_summary_of_samples() -> None:
     samples = np.random.default_rng(0).normal(size=(4000, 2, 3, 1)) * 2 + 5
-    mean, deviation, *quantiles = summarised(samples)[0]
+    mean, deviation, *quantiles = summarise_samples(samples)[0]
     np.testing.assert_allclose(mean, 5, atol=0.2)
     np.testing.assert_allclose(deviation, 2, atol=0.1)
     for found, exact in zip(quantiles, (-1.645, -0.674, 0, 0.674, 1.645), strict=True):
@@ -213,7 +213,7 @@ def test_summary_of_samples() -> None:
 
 def test_few_samples_cover_what_they_should() -> None:
     rng = np.random.default_rng(0)
-    _, _, low, _, _, _, high = summarised(rng.normal(size=(100, 1, 20_000, 1)))[0]
+    _, _, low, _, _, _, high = summarise_samples(rng.normal(size=(100, 1, 20_000, 1)))[0]
     truth = rng.normal(size=20_000)
     assert ((low < truth) & (truth < high)).mean() == pytest.approx(0.9, abs=0.007)
 

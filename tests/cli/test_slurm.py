@@ -1,4 +1,4 @@
-"""What the trainer does on a cluster."""
+"""Runs on a SLURM cluster do not save in the middle of a step."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 
 from gpvae.cli.lightning_cli import StreamCLI
-from gpvae.cli.slurm import with_plugins
+from gpvae.cli.slurm import trainer_plugins
 from tests.cli.program import write_config
 
 SLURM = {"NTASKS": "1", "JOB_NAME": "job", "JOB_ID": "1", "PROCID": "0", "LOCALID": "0"}
@@ -18,30 +18,30 @@ def on_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"SLURM_{variable}", value)
 
 
-def test_elsewhere_plugins_stay_as_they_are() -> None:
-    assert with_plugins(None) == []
-    assert with_plugins("one") == ["one"]
-    assert with_plugins(["one", "two"]) == ["one", "two"]
+def test_plugins_are_unchanged_without_slurm() -> None:
+    assert trainer_plugins(None) == []
+    assert trainer_plugins("one") == ["one"]
+    assert trainer_plugins(["one", "two"]) == ["one", "two"]
 
 
 @pytest.mark.usefixtures("on_slurm")
 def test_a_users_own_environment_is_kept() -> None:
     own = SLURMEnvironment()
-    assert with_plugins([own]) == [own]
+    assert trainer_plugins([own]) == [own]
 
 
 @pytest.mark.usefixtures("on_slurm")
-def test_no_signal_of_slurm_saves_in_the_midst_of_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lightning's handler does, between the loss and the optimiser, wherever the signal finds it."""
+def test_signals_do_not_save_in_the_middle_of_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lightning's handler does, even between the loss and the optimiser step."""
     write_config(tmp_path)
     monkeypatch.chdir(tmp_path)
-    asked = []
+    environments = []
 
-    def remember(cli: StreamCLI, subcommand: str) -> None:
-        asked.append(cli.trainer._accelerator_connector.cluster_environment)
+    def record(cli: StreamCLI, subcommand: str) -> None:
+        environments.append(cli.trainer._accelerator_connector.cluster_environment)
 
-    monkeypatch.setattr(StreamCLI, "_run_subcommand", remember)
+    monkeypatch.setattr(StreamCLI, "_run_subcommand", record)
     StreamCLI(["fit", "-c", "small.yaml"])
-    (environment,) = asked
+    (environment,) = environments
     assert isinstance(environment, SLURMEnvironment)
     assert not environment.auto_requeue
