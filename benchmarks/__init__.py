@@ -1,1 +1,1 @@
-"""Measurements: run each as `python -m benchmarks.NAME`; `benchmarks/README.md` says what they show."""
+"""Benchmarks: run each as `python -m benchmarks.NAME`; `benchmarks/README.md` reports results."""

@@ -1,4 +1,4 @@
-"""Benchmarks, all or those named, one after another: tables, a JSON file each, and a summary of headline figures."""
+"""Run all or some benchmarks one after another; each writes a JSON file, and a summary collects headline figures."""
 
 import argparse
 import sys
@@ -12,16 +12,16 @@ from benchmarks.summary import compare, summarise
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for.
+    """Run the benchmarks named on the command line.
 
     Returns:
         Zero if every benchmark succeeded.
     """
     options = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    options.add_argument("names", nargs="*", metavar="NAME", help="all if not given; --list has them")
-    options.add_argument("--quick", action="store_true", help="small runs, to see that all works")
-    options.add_argument("--list", action="store_true", help="list benchmarks and other commands, and run nothing")
-    options.add_argument("--twice", action="store_true", help="run all twice, and say how far the figures moved")
+    options.add_argument("names", nargs="*", metavar="NAME", help="all by default; see --list")
+    options.add_argument("--quick", action="store_true", help="small runs, as a check")
+    options.add_argument("--list", action="store_true", help="list benchmarks and other commands, without running any")
+    options.add_argument("--twice", action="store_true", help="run all twice, and report how much the figures changed")
     options.add_argument("--output", type=Path, default=RESULTS, metavar="FOLDER", help="for tables and JSON files")
     args = options.parse_args(arguments)
     if args.list:
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def show() -> None:
-    """What there is to run."""
+    """List benchmarks, other commands and shared modules."""
     table(
         "Benchmarks",
         ["python -m benchmarks NAME", "measures", "CPU seconds, about", "--quick"],
@@ -53,7 +53,7 @@ def show() -> None:
         names=2,
     )
     commands = [[f"python -m benchmarks.{name}", what] for name, what in COMMANDS.items()]
-    table("Separate commands, not part of a run of all", ["", "what"], commands, names=2)
+    table("Separate commands, not run by default", ["", "what"], commands, names=2)
     console.print(f"shared parts: {', '.join(PARTS)}", soft_wrap=True, highlight=False)
 
 

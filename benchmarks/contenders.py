@@ -1,6 +1,6 @@
-"""Who takes part when streaming GPs are compared: this package, the paper's recurrence, and gpytorch in its ways.
+"""Contenders in comparisons of streaming GPs: this package, the paper's recurrence, and gpytorch in several ways.
 
-All have `update(x, y)` and `predict(x)`, and start from a kernel that is given and stays.
+All have `update(x, y)` and `predict(x)`, and a given kernel that is not trained.
 """
 
 import copy
@@ -40,7 +40,7 @@ Make = Callable[[int, Fitted], Contender]
 
 
 def contenders(dt: float = 0.01, steps: int = 300) -> dict[str, Make]:
-    """All of them, by name.
+    """All contenders, by name.
 
     Args:
         dt: Step of the recurrence, in units of the input.
@@ -64,14 +64,14 @@ def contenders(dt: float = 0.01, steps: int = 300) -> dict[str, Make]:
 
 
 def given_kernel(lengthscale: float = 1.0, noise: float = 0.01) -> Fitted:
-    """A kernel and noise that need no fitting, for streams that are made up."""
+    """A kernel and noise for synthetic streams."""
     kernel, likelihood = ScaleKernel(RBFKernel()).double(), GaussianLikelihood().double()
     kernel.base_kernel.lengthscale, likelihood.noise = lengthscale, noise
     return kernel, likelihood
 
 
 def wave(num_tasks: int, points: int, extent: float) -> Iterator[tuple[Tensor, Tensor]]:
-    """A stretch of time cut into tasks, with a sine and noise: what the data are does not matter to the cost."""
+    """Tasks of a noisy sine over time; the cost does not depend on the values."""
     rng = torch.Generator().manual_seed(0)
     for i in range(num_tasks):
         x = extent / num_tasks * (i + torch.rand(points, 1, dtype=torch.float64, generator=rng).sort(0).values)

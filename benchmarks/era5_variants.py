@@ -1,8 +1,8 @@
-"""The GP-VAE on ERA5 side by side: families of inducing variables, what protects the networks, joint training.
+"""Variants of the GP-VAE on ERA5: families of inducing variables, protection of the networks, and joint training.
 
-Every run is `gpvae fit` of one of two configs with the options that name it, so all share encoder, decoder, data and
-steps. Runs that are there already are left as they are: the command can be stopped and given again. `--table` shows
-what there is so far. `joint` learns all hours at once, for as many epochs in all and with the kernel as it starts.
+Every run is `gpvae fit` with one of two configs and some options, so all share encoder, decoder, data and steps.
+Finished runs are kept: the command can be interrupted and repeated. `--table` shows the results so far. `joint` learns
+all hours at once, for as many epochs in total and with the initial kernel.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from gpvae.results.experiments import Interval
 from gpvae.results.summary import summarise
 
 CONFIGS = {"sample": "era5_ohsvgp.yaml", "finse": "era5_finse.yaml"}
-#: Options of each variant: the family of inducing variables, and in the last one precision for all series.
+#: Options of each variant: the family of inducing variables; the last one shares one precision between all series.
 VARIANTS = {
     "OSVGP": ["--model.method", "OSVGP", "--model.inducing", "null"],
     "OVC": ["--model.method", "OVC", "--model.inducing", "null"],
@@ -36,7 +36,7 @@ JOINT = "joint"
 
 @dataclass(frozen=True)
 class Run:
-    """One stream, learnt once."""
+    """A run with one seed."""
 
     data: str
     variant: str
@@ -57,12 +57,12 @@ class Run:
         return 1 if self.protection == JOINT else 10
 
     def done(self, where: Path) -> bool:
-        """Whether its last task is scored."""
+        """Whether its last task has been scored."""
         file = where / self.folder / FILE_NAME
         return file.exists() and TaskTable.read(file).num_tasks == self.num_tasks
 
     def command(self, args: argparse.Namespace) -> list[str]:
-        """The words after `gpvae`."""
+        """The arguments of `gpvae`."""
         config = Path(__file__).parents[1] / "configs" / CONFIGS[self.data]
         words = ["fit", "-c", str(config), "--name", self.name, "--seed_everything", str(self.seed)]
         for option in ("model.seed", "data.seed"):
@@ -85,12 +85,12 @@ def main() -> None:
     options.add_argument("--protections", nargs="+", choices=[*PROTECTIONS, JOINT], default=list(PROTECTIONS))
     options.add_argument("--num-inducing", nargs="+", type=int, default=[50, 100])
     options.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    options.add_argument("--points", type=int, default=8, help="locations, two batches of them an epoch")
-    options.add_argument("--epochs", type=int, default=20, help="epochs of a task")
+    options.add_argument("--points", type=int, default=8, help="locations, in two batches in each epoch")
+    options.add_argument("--epochs", type=int, default=20, help="epochs for each task")
     options.add_argument("--ewc-strength", type=float, default=1.0)
     options.add_argument("--jobs", type=int, default=2, help="runs at a time, one thread each")
     options.add_argument("--folder", type=Path, default=Path("era5_variants"), help="where the runs are")
-    options.add_argument("--table", action="store_true", help="only show what there is")
+    options.add_argument("--table", action="store_true", help="only show the results so far")
     args = options.parse_args()
     if args.quick:
         args.seeds, args.num_inducing, args.points, args.epochs = [0], [10], 2, 1
@@ -100,7 +100,7 @@ def main() -> None:
 
 
 def matrix(args: argparse.Namespace) -> Iterable[Run]:
-    """All runs, those of the first seed first."""
+    """All runs, seed by seed."""
     for seed in args.seeds:
         for num_inducing in args.num_inducing:
             for protection in args.protections:
@@ -110,7 +110,7 @@ def matrix(args: argparse.Namespace) -> Iterable[Run]:
 
 
 def carry_out(runs: list[Run], args: argparse.Namespace) -> None:
-    """Carry out runs, some at a time, and say what becomes of them."""
+    """Carry out runs, several at a time, and print how each ended."""
     args.folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(args.jobs) as pool:
         for number, (run, failure) in enumerate(pool.map(lambda run: (run, carry_out_one(run, args)), runs), start=1):
@@ -118,7 +118,7 @@ def carry_out(runs: list[Run], args: argparse.Namespace) -> None:
 
 
 def carry_out_one(run: Run, args: argparse.Namespace) -> str:
-    """What went wrong, if anything."""
+    """Carry out a run; returns the error, or an empty string."""
     done = subprocess.run(
         [sys.executable, "-m", "gpvae", *run.command(args)],
         cwd=args.folder,
@@ -131,7 +131,7 @@ def carry_out_one(run: Run, args: argparse.Namespace) -> str:
 
 
 def show(args: argparse.Namespace) -> None:
-    """A table in Markdown, a row for each family and protection; and all scores as JSON."""
+    """Print a Markdown table with a row for each variant and protection, and write all scores as JSON."""
     rows: defaultdict[tuple[str, int, str, str], dict[str, Interval]] = defaultdict(dict)
     for run in matrix(args):
         if run.done(args.folder) and (key := (run.data, run.num_inducing, run.protection, run.variant)) not in rows:
@@ -144,20 +144,20 @@ def show(args: argparse.Namespace) -> None:
     console.print("| data | M | networks kept by | variables | NLPD | forgetting | RMSE | coverage | runs |")
     console.print("|---|---|---|---|---|---|---|---|---|")
     for key, cells in rows.items():
-        columns = [written(cells.get(name)) for name in ("nlpd", "forgetting", "rmse", "coverage")]
+        columns = [format_interval(cells.get(name)) for name in ("nlpd", "forgetting", "rmse", "coverage")]
         console.print(f"| {' | '.join(map(str, key))} | {' | '.join(columns)} | {cells['nlpd'].runs} |", soft_wrap=True)
     scores = {" ".join(map(str, key)): {name: asdict(cell) for name, cell in row.items()} for key, row in rows.items()}
     save("era5_variants", {"points": args.points, "ewc_strength": args.ewc_strength, "scores": scores}, args.output)
 
 
 def run_of(key: tuple[str, int, str, str]) -> tuple[str, str, int, str]:
-    """The arguments of `Run` from a key of the table, seed apart."""
+    """The arguments of `Run`, without the seed, from a key of the table."""
     data, num_inducing, protection, variant = key
     return data, variant, num_inducing, protection
 
 
-def written(cell: Interval | None) -> str:
-    """A mean with half its 95 % interval."""
+def format_interval(cell: Interval | None) -> str:
+    """A mean ± half the width of its 95 % interval."""
     if cell is None:
         return ""
     return f"{cell.mean:.2f}" if cell.runs < 2 else f"{cell.mean:.2f} ± {cell.high - cell.mean:.2f}"

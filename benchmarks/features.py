@@ -1,4 +1,4 @@
-"""Noise of random Fourier features by sampling method: error of the kernel they stand for.
+"""Error of the kernel that random Fourier features approximate, by sampling method.
 
 An RBF kernel with lengthscale sqrt(D) on inputs drawn uniformly from [-1, 1]^D, so that typical correlations are of
 the same size in every dimension D. The error is the root mean square of k̂ - k over pairs of points and seeds.

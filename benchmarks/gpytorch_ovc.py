@@ -1,17 +1,17 @@
 """Online variational conditioning with gpytorch alone (Maddox et al. 2021): `ApproximateGP.get_fantasy_model`.
 
-An SVGP holds q(u) at its optimum for the first task. `get_fantasy_model` turns it into an `ExactGP` over M
-pseudo-points that give the same posterior, conditions that on a new task, and returns it. From there on gpytorch knows
-one way, and Maddox et al. another:
+An SVGP has q(u) at its optimum for the first task. `get_fantasy_model` turns it into an `ExactGP` over M
+pseudo-points that give the same posterior, conditions that on a new task, and returns it. There are two ways to
+continue:
 
-* `GrowingOVC` calls `get_fantasy_model` of what it returned, task after task. That is all that gpytorch offers. The
-  model grows by every point it sees, so it is an exact GP on all tasks but the first: a cost without bound.
-* `SparseOVC` goes back to M inducing points after every task, as OVC must to stay of constant size: pivoted Cholesky
-  picks them from the old ones and the new inputs, and the joint posterior of the `ExactGP` there becomes q(u) of a
-  new SVGP.
+* `GrowingOVC` calls `get_fantasy_model` of the returned model for every task, which is what gpytorch offers. The model
+  grows by every point, so it is an exact GP on all tasks but the first, at unbounded cost.
+* `SparseOVC` returns to M inducing points after every task, as in Maddox et al., which keeps its size constant: pivoted
+  Cholesky selects them from the old ones and the new inputs, and the joint posterior of the `ExactGP` there becomes
+  q(u) of a new SVGP.
 
-The first task has fewer points than M, and more inducing points than data make gpytorch's pseudo-points singular, so
-there the inducing points are the inputs. Jitter is gpytorch's own.
+With more inducing points than data, gpytorch's pseudo-points are singular; so if the first task has fewer points than
+M, its inputs are the inducing points. Jitter is gpytorch's default.
 """
 
 import torch
@@ -89,7 +89,7 @@ class GrowingOVC:
 
 
 class SparseOVC(GrowingOVC):
-    """The same, back to M inducing points after every task."""
+    """Returns to M inducing points after every task."""
 
     def update(self, x: Tensor, y: Tensor) -> None:
         """Condition on a task, and select inducing points anew."""

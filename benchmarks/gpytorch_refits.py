@@ -1,11 +1,11 @@
-"""What one does with gpytorch when a stream goes on: fit again.
+"""Streams with gpytorch by fitting again after every task.
 
-* `SVGPRefit`: after every task a fresh SVGP with M points is fitted to all data so far, by Adam on its whitened q(u)
-  and its inducing points. It keeps all data.
-* `SVGPWarm`: one SVGP, fitted on to each task alone, as if nothing had been before. It keeps no data, and forgets.
+* `SVGPRefit`: a new SVGP with M points is fitted to all data so far, by Adam on its whitened q(u) and its inducing
+  points. It keeps all data.
+* `SVGPWarm`: one SVGP is fitted to each task alone, starting from the previous fit. It keeps no data, and forgets.
 * `ExactRefit`: the exact GP on all data so far, by Cholesky.
 
-The kernel is given and stays, as for all contenders.
+The kernel is given and not trained, as for all contenders.
 """
 
 import torch
@@ -24,7 +24,7 @@ STEPS, RATE = 300, 0.05
 
 
 class TrainedSVGP(ApproximateGP):
-    """A sparse GP with inducing points that are learnt."""
+    """A sparse GP with trainable inducing points."""
 
     def __init__(self, Z: Tensor, kernel: Kernel) -> None:
         q = CholeskyVariationalDistribution(len(Z)).to(Z)
@@ -47,7 +47,7 @@ class Conditioned(ExactGP):
 
 
 class SVGPRefit:
-    """A fresh SVGP for all data so far, after every task."""
+    """A new SVGP for all data so far, after every task."""
 
     def __init__(self, num_inducing: int, kernel: Kernel, likelihood: GaussianLikelihood, steps: int = STEPS) -> None:
         self.num_inducing, self.kernel, self.likelihood, self.steps = num_inducing, kernel, likelihood, steps
@@ -57,11 +57,11 @@ class SVGPRefit:
         self.model: ApproximateGP | ExactGP | None = None
 
     def keep(self, x: Tensor, y: Tensor) -> None:
-        """Keep the data of a task, and leave the model as it is."""
+        """Store the data of a task without fitting."""
         self.seen = (x, y) if self.seen is None else (torch.cat([self.seen[0], x]), torch.cat([self.seen[1], y]))
 
     def update(self, x: Tensor, y: Tensor) -> None:
-        """Keep the data of a task, and fit again."""
+        """Store the data of a task, and fit a new model to all data."""
         self.keep(x, y)
         assert self.seen is not None
         self.model = self._fit(self._fresh(self.seen[0]), *self.seen)
@@ -75,7 +75,7 @@ class SVGPRefit:
             return Normal(y.mean, y.variance.sqrt())
 
     def _fresh(self, x: Tensor) -> TrainedSVGP:
-        """An SVGP whose points are spread over the time of the data."""
+        """An SVGP with inducing points evenly spaced over the inputs."""
         Z = torch.linspace(float(x.min()), float(x.max()), self.num_inducing, dtype=x.dtype)
         return TrainedSVGP(Z[:, None], self.kernel)
 
@@ -92,10 +92,10 @@ class SVGPRefit:
 
 
 class SVGPWarm(SVGPRefit):
-    """One SVGP, fitted on to each task alone."""
+    """One SVGP, fitted to each task alone."""
 
     def update(self, x: Tensor, y: Tensor) -> None:
-        """Go on from where the last task ended."""
+        """Fit to a task, starting from the previous fit."""
         model = self._fresh(x) if self.model is None else self.model
         self.model = self._fit(model, x, y)
 
@@ -104,8 +104,8 @@ class ExactRefit(SVGPRefit):
     """The exact GP on all data so far, after every task."""
 
     def update(self, x: Tensor, y: Tensor) -> None:
-        """Keep the data of a task, and condition on all of them."""
+        """Store the data of a task, and condition on all data."""
         self.keep(x, y)
         assert self.seen is not None
         self.model = Conditioned(*self.seen, self.kernel, self.likelihood).eval()
-        self.predict(x[:1])  # gpytorch puts the work off until then
+        self.predict(x[:1])  # gpytorch defers the work until the first prediction

@@ -1,13 +1,13 @@
-"""A GP-VAE written the usual way with gpytorch: a batch SVGP for the latents, MLPs for the rest. It knows no stream.
+"""A conventional GP-VAE with gpytorch: a batch SVGP for the latents, and MLPs. It does not learn from streams.
 
 The latents are an `ApproximateGP` of batch shape [series, L] with inducing points in time, a whitened variational
 strategy and a Cholesky factor for each q(u); kuu, its factor and kuf are computed in every step. The decoder, its
-noise, the clock and the kernels are those of this package. Two ways to tie the latents to the observations:
+noise, the clock and the kernels are those of this package. Two ways to infer the latents:
 
 * `encoder=False`: Σ log p(y | f) - KL(q(u) ‖ p(u)) with a draw of f. The same model and bound as ours on a first task;
-  q(u) is free, so there is nothing for an encoder to do.
-* `encoder=True`: the encoder says q(z_t) = N(ỹ_t, ṽ_t) and the SVGP is the prior of z, with a little noise s:
-  Σ log p(y | z) + H[q(z)] + E_q(z)[Σ E_q(f) log N(z; f, s²) - KL(q(u) ‖ p(u))], the last of it gpytorch's ELBO.
+  q(u) is free-form, so no encoder is needed.
+* `encoder=True`: the encoder returns q(z_t) = N(ỹ_t, ṽ_t) and the SVGP is the prior of z, with a little noise s:
+  Σ log p(y | z) + H[q(z)] + E_q(z)[Σ E_q(f) log N(z; f, s²) - KL(q(u) ‖ p(u))], the last term gpytorch's ELBO.
 """
 
 import math
@@ -24,7 +24,7 @@ from torch.distributions import Normal
 from gpvae.methods import latent_kernel
 from gpvae.vae.networks import Clock, Decoder, Encoder
 
-#: Lengthscales to start from, in hours, as in this package.
+#: Initial lengthscales in hours, as in this package.
 SHORTEST, LONGEST = 3.0, 100.0
 
 
@@ -43,7 +43,7 @@ class Latents(ApproximateGP):
 
 
 class PlainGPVAE(nn.Module):
-    """The model, for the hours of some tasks.
+    """The model for some tasks.
 
     Args:
         times: Hours that the inducing points are spread over, `[T]`.
@@ -53,7 +53,7 @@ class PlainGPVAE(nn.Module):
         latent_dim: Number of latent dimensions L.
         hidden_dim: Width of the hidden layers.
         periods: Periods of the clock.
-        encoder: Whether an encoder gives the latents, see above.
+        encoder: Whether an encoder infers the latents, see above.
     """
 
     def __init__(
@@ -81,23 +81,23 @@ class PlainGPVAE(nn.Module):
         Args:
             times: `[T]`.
             y: Observations `[B, T, V]`.
-            mask: Which of them there are.
+            mask: Which of them are observed.
         """
         f = self.latents(times[:, None])
         divergence = self.latents.variational_strategy.kl_divergence().sum()
         clock = self.clock(times)
         if self.encoder is None or self.log_s is None:
-            z, said = Normal(f.mean, f.stddev).rsample(), 0.0
+            z, prior = Normal(f.mean, f.stddev).rsample(), 0.0
         else:
             mean, precision = self.encoder(y, mask, clock)
             q, s = Normal(mean, precision.rsqrt()), self.log_s.exp()
             z = q.rsample()
-            said = (Normal(f.mean, s).log_prob(z) - f.variance / (2 * s**2) + q.entropy()).sum()
+            prior = (Normal(f.mean, s).log_prob(z) - f.variance / (2 * s**2) + q.entropy()).sum()
         log_prob = Normal(*self.decoder(z, clock)).log_prob(torch.where(mask, y, 0.0))
-        return torch.where(mask, log_prob, 0.0).double().sum() + said - divergence
+        return torch.where(mask, log_prob, 0.0).double().sum() + prior - divergence
 
     def optimiser(self, lr: float = 0.005) -> torch.optim.Optimizer:
-        """Adam, with a higher rate for scales, as in this package, and for q(u) and its points."""
+        """Adam, with a higher learning rate for scales, as in this package, and for q(u) and inducing points."""
         networks = [p for part in (self.encoder, self.decoder.network) if part is not None for p in part.parameters()]
         known = {id(p) for p in networks}
         others = [p for p in self.parameters() if id(p) not in known]

@@ -1,8 +1,8 @@
-"""How the time of an update and the size of the state grow with tasks, with points a task, and with variables M.
+"""Growth of the time of an update and of the size of the state with tasks, points in a task, and inducing variables M.
 
-Along each axis a model that has learnt some tasks of a made-up stream learns one more, for several sizes by turns; the
-power is fitted to the medians in logarithms, and stands beside the one that counting operations gives. Costs that do
-not grow yet, such as Python's, make fitted powers smaller than those. The state is all that must be kept to go on.
+Along each axis a model that has learnt some tasks of a synthetic stream learns one more, for several sizes in turn. The
+power is fitted to the logarithms of the medians and compared with the number of operations. Constant costs, such as
+Python's, make fitted powers smaller. The state is everything needed to continue the stream.
 """
 
 import argparse
@@ -27,13 +27,13 @@ from benchmarks.streams import expected_warnings
 from benchmarks.timing import Timing
 
 NAMES = (*OURS, OVC, GROWING, REFIT, EXACT)
-#: Length of the stream in lengthscales for each variable: M can follow it, and M points are not too close.
+#: Length of the stream in lengthscales for each inducing variable: M resolve it, and M points are not too close.
 EXTENT = 0.4
 
 
 @dataclass(frozen=True)
 class Size:
-    """Tasks before the one that is timed, points a task, and variables."""
+    """Tasks before the timed one, points in a task, and inducing variables."""
 
     tasks: int
     points: int
@@ -42,7 +42,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Axis:
-    """Sizes that differ in one respect, and the powers of time and state to expect there, for each contender."""
+    """Sizes that differ in one respect, and the expected powers of time and state of each contender."""
 
     name: str
     sizes: tuple[Size, ...]
@@ -109,13 +109,13 @@ def main() -> None:
 
 
 def cells(row: dict[str, Any], sizes: list[int]) -> list[object]:
-    """Milliseconds at each size, or that it fails there."""
+    """Milliseconds at each size, or "fails"."""
     seconds = dict(zip(row["sizes"], row["seconds"], strict=True))
     return [1e3 * seconds[size] if size in seconds else "fails" for size in sizes]
 
 
 def measure(axis: Axis, name: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Time an update of one contender at all sizes of an axis, by turns; at those where it does not fail."""
+    """Time an update of a contender at all sizes of an axis, in turn, except where it fails."""
     make = contenders(steps=args.steps)[name]
     prepared, state, timings = {}, {}, {}
     with expected_warnings():
@@ -126,7 +126,7 @@ def measure(axis: Axis, name: str, args: argparse.Namespace) -> dict[str, Any]:
                 for batch in before:
                     learn(model, batch)
                 state[size] = state_bytes(updated(model, last, Timing()))
-            except (torch.linalg.LinAlgError, NotPSDError):  # gpytorch's OVC, where points are many and close
+            except (torch.linalg.LinAlgError, NotPSDError):  # gpytorch's OVC fails if points are many and close
                 continue
             prepared[size], timings[size] = (model, last), Timing()
         for _ in range(args.repeats):
@@ -147,20 +147,20 @@ def measure(axis: Axis, name: str, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def learn(model: Contender, batch: tuple[Tensor, Tensor]) -> None:
-    """Learn a task that is not timed: where a model fits all data anew after every task, it need only keep them."""
+    """Learn a task without timing it; models that refit all data after every task only store them."""
     learnt: Callable[..., object] = model.keep if isinstance(model, SVGPRefit) else model.update
     learnt(*batch)
 
 
 def updated(model: Contender, batch: tuple[Tensor, Tensor], timing: Timing) -> Contender:
-    """A copy of a model, with one more update; gpytorch's put new tensors in the place of old: flat ones will do."""
+    """A copy of a model after one more update; shallow for those of gpytorch, which replace their tensors."""
     fork = copy.deepcopy(model) if isinstance(model, nn.Module) else copy.copy(model)
     timing.time(partial(fork.update, *batch))
     return fork
 
 
 def state_bytes(model: Contender) -> int:
-    """What must be kept to go on."""
+    """The size of everything needed to continue the stream."""
     if isinstance(model, nn.Module):
         tensors = list(model.state_dict().values())
     elif isinstance(model, SVGPRefit):
@@ -168,12 +168,12 @@ def state_bytes(model: Contender) -> int:
         tensors = list(model.seen)
     else:
         assert isinstance(model, GrowingOVC)
-        tensors = kept_by_gpytorch(model.model)
+        tensors = gpytorch_state(model.model)
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
-def kept_by_gpytorch(model: SVGP | ExactGP | None) -> list[Tensor]:
-    """Inducing points and q(u) of an SVGP; the data of an exact GP, and the root of K + σ²I and of its inverse."""
+def gpytorch_state(model: SVGP | ExactGP | None) -> list[Tensor]:
+    """Inducing points and q(u) of an SVGP; data of an exact GP and roots of K + σ²I and of its inverse."""
     if isinstance(model, ExactGP):
         covariance = model.prediction_strategy.lik_train_train_covar
         roots = [covariance.root_decomposition().root, covariance.root_inv_decomposition().root]

@@ -1,9 +1,9 @@
-"""A small stream of weather is killed at random moments and resumed: does it always end as if nothing had happened?
+"""Kill runs on a small weather stream at random times and resume them: is the outcome that of an uninterrupted run?
 
-Each trial starts `gpvae fit` in an empty folder, kills it with SIGKILL at a random moment between its beginning and its
-end, also before the first checkpoint and while one is being written, and gives the same command again with `--ckpt_path
-last`. Counted are trials that end with the table of scores and the state of the run that nobody killed, bit for bit (to
-1e-6 where several processes learn together, all of which are killed), and checkpoints that cannot be read after a kill.
+Each trial starts `gpvae fit` in an empty folder, kills it with SIGKILL at a random time between start and end, possibly
+before the first checkpoint or while one is written, and resumes it with `--ckpt_path last`. Counted are trials that end
+with the scores and the state of an uninterrupted run, bit for bit (to 1e-6 with several processes, all of which are
+killed), and checkpoints that cannot be read after a kill.
 """
 
 import os
@@ -53,7 +53,7 @@ def main() -> None:
     options.add_argument("--kills", type=int, default=50)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--files", action="store_true", help="keep observations and sites in files")
-    options.add_argument("--processes", type=int, default=1, help="how many learn together, by ddp")
+    options.add_argument("--processes", type=int, default=1, help="number of processes, by DDP")
     args = options.parse_args()
     if args.files:
         CONFIG["model"]["init_args"]["sites_folder"] = "sites"
@@ -71,7 +71,7 @@ def main() -> None:
         counts = {"killed": 0, "before a checkpoint": 0, "unreadable checkpoints": 0, "same end": 0}
         off = 0.0 if args.processes == 1 else 1e-6
         for number in track(range(kills), "killing", console=console):
-            for attempt in count():  # a run may be over before its time has come
+            for attempt in count():  # a run may finish before it is killed
                 if counts["killed"] > number:
                     break
                 folder = prepared(Path(name) / f"{number}_{attempt}")
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def trial(folder: Path, seconds: float, expected: dict[str, torch.Tensor], off: float, counts: dict[str, int]) -> None:
-    """Kill a run so many seconds after its start, resume it, and count what came of it, if it was still running."""
+    """Kill a run some seconds after its start, if it is still running, resume it, and count the outcome."""
     process = start(folder)
     time.sleep(seconds)
     if process.poll() is not None:
@@ -94,7 +94,7 @@ def trial(folder: Path, seconds: float, expected: dict[str, torch.Tensor], off: 
     try:
         if (folder / LAST).exists():
             torch.load(folder / LAST, weights_only=True)
-    except Exception as error:  # whatever it is, it must not happen
+    except Exception as error:  # any error counts
         console.print(f"{folder.name}: {error}")
         counts["unreadable checkpoints"] += 1
     finish(start(folder, "--ckpt_path", "last"))
@@ -114,7 +114,7 @@ def prepared(folder: Path) -> Path:
 
 
 def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
-    """Start the run, in a session of its own."""
+    """Start the run in its own session."""
     return subprocess.Popen(
         [sys.executable, "-m", "gpvae", "fit", "-c", "weather.yaml", *words],
         cwd=folder,
@@ -133,7 +133,7 @@ def finish(process: subprocess.Popen[bytes]) -> None:
 
 
 def outcome(folder: Path) -> dict[str, torch.Tensor]:
-    """The scores of a run and the state it ended with, files included."""
+    """The scores and the final state of a run, including files."""
     state = torch.load(folder / LAST, weights_only=True)["state_dict"]
     files = sorted((folder / "sites").glob("task_*/*"))
     state |= {

@@ -1,9 +1,9 @@
-"""What Lightning costs over the plain library, for a stream that is learnt in closed form.
+"""Overhead of Lightning over the plain library, for a stream that is learnt in closed form.
 
-Both learn ten tasks in one pass each, with LegS and the same kernel, fitted beforehand on the first task. `library`:
-`OnlineGP.update` for each task. `training`: `Trainer.fit` of a `StreamingGP` led by `ContinualLearning`, without
-logger, checkpoints, validation or progress bar; building module and trainer counts, reading the data does not. Then
-what a run of `gpvae fit` has beside it is added, one part after the other.
+Both learn ten tasks in one pass each, with LegS and the same kernel, fitted to the first task in advance. `library`:
+`OnlineGP.update` for each task. `training`: `Trainer.fit` of a `StreamingGP` with `ContinualLearning`, without logger,
+checkpoints, validation or progress bar; building module and trainer is timed, reading the data is not. Then the other
+parts of a run of `gpvae fit` are added one by one.
 """
 
 import copy
@@ -32,13 +32,13 @@ from gpvae.modules import StreamingGP
 from gpvae.online_gp import OnlineGP
 
 LIBRARY, TRAINING = "library", "training"
-#: What is added to training, in this order, each on top of the ones before.
+#: Parts that are added to training one by one, in this order.
 PARTS = ("validation", "TaskReport", "TensorBoard", "TaskCheckpoint", "TaskFigures")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A stream and a number of variables."""
+    """A stream and a number of inducing variables."""
 
     data: TaskStream
     num_inducing: int
@@ -51,7 +51,7 @@ class Case:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--repeats", type=int, default=7)
-    options.add_argument("--training-only", action="store_true", help="leave out what is added to training")
+    options.add_argument("--training-only", action="store_true", help="do not add further parts to training")
     args = options.parse_args()
     repeats, parts = 2 if args.quick else args.repeats, () if args.training_only else PARTS
 
@@ -73,13 +73,13 @@ def main() -> None:
             for r in rows
         ],
     )
-    console.print("+: what each part adds to those before it; difference: of predictive means and deviations")
+    console.print("+: seconds that each part adds; difference: of predictive means and standard deviations")
     headline = {f"{r['name']}: training / library": r["ratio"] for r in rows}
     save("lightning_overhead", {"rows": rows}, args.output, headline)
 
 
 def measure(case: Case, repeats: int, parts: tuple[str, ...] = PARTS) -> dict[str, Any]:
-    """Time the library, training, and training with ever more parts, by turns."""
+    """Time the library, training, and training with more and more parts, in turn."""
     case.data.prepare_data()
     case.data.setup()
     fitted = fit(case.data.tasks, LegS(case.num_inducing))
@@ -144,7 +144,7 @@ def largest_difference(case: Case, one: OnlineGP, other: OnlineGP) -> float:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without what Lightning has to say of devices, loaders and its own age."""
+    """Silence Lightning's messages and warnings."""
     logger = logging.getLogger("lightning.pytorch")
     before = logger.level
     logger.setLevel(logging.ERROR)

@@ -1,10 +1,10 @@
-"""A thousand tasks: what an update costs early and late in a stream, and how large the model gets.
+"""A thousand tasks: the cost of an update early and late in a stream, and the size of the model.
 
-Streams over time come in two kinds. `resolved`: a fixed stretch of time cut into a thousand tasks, with a lengthscale
-that M variables can follow to the end. `unbounded`: each task is as long as the whole stretch of the other stream over
-ten, so that the stream grows far beyond what M variables can follow; the nodes of LegS and CosS then grow with it up to
-their cap. The stream of paths draws four-dimensional inputs at random. Data are samples of sines with noise: what they
-are does not matter to the cost.
+There are two kinds of streams over time. `resolved`: a fixed interval is divided into a thousand tasks, with a
+lengthscale that M inducing variables resolve to the end. `unbounded`: each task is a tenth as long as that interval, so
+that the stream grows far beyond what M inducing variables resolve; the nodes of LegS and CosS then grow with it up to
+their limit. The stream of paths draws four-dimensional inputs at random. Targets are noisy sines; the cost does not
+depend on them.
 """
 
 import copy
@@ -29,10 +29,10 @@ from gpvae.online_gp import OnlineGP
 
 NUM_INDUCING = 50
 POINTS_PER_TASK = 20
-#: Tasks before the early state, and updates that are timed from there and at the end.
+#: Tasks before the early state, and the number of updates timed from there and at the end.
 EARLY = 9
 ROUNDS = 51
-#: Length of the resolved stream, in units of the lengthscale: LegS with M = 50 can follow it.
+#: Length of the resolved stream in lengthscales, which LegS with M = 50 resolves.
 EXTENT = 20.0
 
 
@@ -73,7 +73,7 @@ def main() -> None:
             for r in rows
         ],
     )
-    console.print(f"seconds: median CPU time of {ROUNDS} updates, early and late ones by turns; state: its tensors")
+    console.print(f"seconds: median CPU time of {ROUNDS} updates, alternately early and late; state: its tensors")
     headline = {f"{r['name']}: late / early": r["ratio_seconds"] for r in rows}
     save("long_stream", {"num_tasks": num_tasks, "rows": rows}, args.output, headline)
 
@@ -94,7 +94,7 @@ def cases() -> list[Case]:
 
 
 def series(num_tasks: int, task_length: float) -> Iterator[tuple[Tensor, Tensor]]:
-    """Tasks of equal length, one after the other."""
+    """Consecutive tasks of equal length."""
     rng = torch.Generator().manual_seed(0)
     for i in range(num_tasks):
         x = task_length * (i + torch.rand(POINTS_PER_TASK, 1, dtype=torch.float64, generator=rng).sort(0).values)
@@ -111,7 +111,7 @@ def paths(num_tasks: int) -> Iterator[tuple[Tensor, Tensor]]:
 
 
 def measure(case: Case, num_tasks: int) -> dict[str, Any]:
-    """Stream up to the last tasks, keep a copy of an early state, and update both by turns."""
+    """Learn the stream up to the last tasks, keep a copy of an early state, and update both alternately."""
     kernel, likelihood = ScaleKernel(RBFKernel()), GaussianLikelihood()
     kernel.base_kernel.lengthscale, likelihood.noise = 1.0, 0.01
     late = OnlineGP(case.family(), kernel, likelihood)

@@ -1,4 +1,4 @@
-"""Memory of this process, and of the tensors in it (Linux)."""
+"""Memory of this process and of its tensors (Linux)."""
 
 import gc
 from pathlib import Path
@@ -9,24 +9,24 @@ STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def anonymous_bytes() -> int:
-    """Memory that the process holds now, files that are mapped into it apart."""
+    """Resident memory of the process, without mapped files."""
     gc.collect()
     return _status("RssAnon")
 
 
 def live_tensors() -> tuple[int, int]:
-    """How many tensors there are in this process, and how many numbers in them."""
+    """The number of tensors in this process, and of their elements."""
     gc.collect()
     tensors = [thing for thing in gc.get_objects() if type(thing) in (Tensor, nn.Parameter)]
     return len(tensors), sum(tensor.numel() for tensor in tensors)
 
 
 class Peak:
-    """The greatest resident memory within a block, beyond what there was before it: `.bytes`, once it is left."""
+    """The peak of resident memory within a block above that before it, as `.bytes` after the block."""
 
     def __enter__(self) -> "Peak":
         gc.collect()
-        CLEAR.write_text("5")  # the kernel forgets the greatest memory so far
+        CLEAR.write_text("5")  # resets the peak that the kernel keeps
         self.bytes, self._before = 0, _status("VmRSS")
         return self
 

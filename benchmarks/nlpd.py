@@ -1,8 +1,8 @@
-"""Test NLPD after the last of ten tasks, on time series and on tables, beside the targets of the prototypes.
+"""Test NLPD after the last of ten tasks, on time series and on tables, compared with targets from prototypes.
 
-Solar and Audio with M variables over time; Skillcraft and Powerplant, sorted by their first dimension or by their norm,
-with 256 variables along the path of the inputs. The kernel (RBF, a lengthscale per dimension) is fitted once per split
-on the first task, and shared by all methods. `exact` is the dense GP on all data with that kernel.
+Solar and Audio with M inducing variables over time; Skillcraft and Powerplant, sorted by first dimension or by norm,
+with 256 inducing variables along the path of the inputs. The kernel (RBF, a lengthscale per dimension) is fitted once
+per split on the first task, and shared by all methods. `exact` is the dense GP on all data with that kernel.
 """
 
 import argparse
@@ -36,7 +36,7 @@ SERIES = {"solar": (solar, 102, (50, 100, 150)), "audio": (audio, 9000, (100, 15
 TABLES = {"skillcraft": skillcraft, "powerplant": powerplant}
 ORDERS = {"first_dimension": first_dimension, "l2_norm": l2_norm}
 
-#: Gives the NLPD of a method on a stream, with the kernel fitted to it.
+#: Returns the NLPD of a method on a stream, with the kernel fitted to it.
 Method = Callable[[Fitted, Sequence[Task]], float]
 
 
@@ -72,8 +72,8 @@ class Prepared:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--data", nargs="+", choices=[*SERIES, *TABLES], default=[*SERIES, *TABLES])
-    options.add_argument("--seeds", type=int, help="splits; 3 for time series and 1 for tables if not given")
-    options.add_argument("--first-seed", type=int, default=0, help="first split; `make reproduce` has 1 to 5")
+    options.add_argument("--seeds", type=int, help="number of splits; by default 3 for time series and 1 for tables")
+    options.add_argument("--first-seed", type=int, default=0, help="first split; `make reproduce` uses 1 to 5")
     options.add_argument("--recurrence", action="store_true", help="also the paper's recurrence (slow)")
     args = options.parse_args()
 
@@ -160,9 +160,9 @@ def series_methods(num: int, recurrence: bool) -> dict[str, Method]:
 
 
 def gpytorch_ovc_nlpd(num: int, fitted: Fitted, tasks: Sequence[Task]) -> float:
-    """OVC as gpytorch and Maddox et al. have it: by pseudo-points, back to M points after each task.
+    """OVC with pseudo-points, as in gpytorch and Maddox et al., with M points after each task.
 
-    NaN where gpytorch's own jitter does not do to factorise the covariance of the points.
+    NaN if the covariance of the points cannot be factorised with gpytorch's jitter.
     """
     model = SparseOVC(num, *copy.deepcopy(fitted))
     with expected_warnings(), suppress(NotPSDError):

@@ -15,7 +15,7 @@ from benchmarks.timing import ratio, side_by_side
 from datamodules.uci import powerplant
 from gpvae.hippo import ScaledLegendre, absorb_path, evolve
 
-#: Every so many features are compared with the reference.
+#: Every n-th feature is compared with the reference.
 EVERY = 20
 
 
@@ -23,8 +23,8 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--size", type=int, default=256, help="basis functions M")
     options.add_argument("--steps", type=int, default=2000)
-    options.add_argument("--frequencies", type=int, default=1000, help="half as many as there are features")
-    options.add_argument("--tasks", type=int, default=10, help="blocks of the block update that comes in tasks")
+    options.add_argument("--frequencies", type=int, default=1000, help="half the number of features")
+    options.add_argument("--tasks", type=int, default=10, help="number of blocks of the block update in tasks")
     options.add_argument("--repeats", type=int, default=5, help="rounds; the recurrence runs in the first one only")
     args = options.parse_args()
     if args.quick:
@@ -87,7 +87,7 @@ def path_features(num_steps: int, num_frequencies: int) -> Tensor:
 
 
 def relative_errors(results: dict[str, Tensor], signal: Tensor, size: int) -> dict[str, float]:
-    """Largest deviation from the reference, over its largest entry; infinite where values are not finite."""
+    """Largest deviation from the reference, relative to its largest entry; infinite if values are not finite."""
     some = signal[:, ::EVERY].numpy().astype(np.longdouble)
     reference = step_weights(len(signal), size).T @ some
     errors = {}
@@ -98,7 +98,7 @@ def relative_errors(results: dict[str, Tensor], signal: Tensor, size: int) -> di
 
 
 def step_weights(num_steps: int, size: int) -> np.ndarray:
-    """∫ over each of the steps of sqrt(2m+1) P_m(2s - 1) ds on [0, 1], `[K, M]`, in extended precision."""
+    """Integrals over each step of sqrt(2m+1) P_m(2s - 1) ds on [0, 1], `[K, M]`, in extended precision."""
     z, w = gauss_legendre(size // 2 + 1)
     centres = (2 * np.arange(num_steps, dtype=np.longdouble) + 1) / num_steps - 1
     s = centres[:, None] + z / num_steps
@@ -111,7 +111,7 @@ def step_weights(num_steps: int, size: int) -> np.ndarray:
 
 
 def gauss_legendre(num: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights on [-1, 1] in extended precision: those of NumPy, polished by Newton's method."""
+    """Nodes and weights on [-1, 1] in extended precision: NumPy's, refined by Newton's method."""
     z = np.polynomial.legendre.leggauss(num)[0].astype(np.longdouble)
     for _ in range(3):
         before, now = np.zeros_like(z), np.ones_like(z)

@@ -1,8 +1,8 @@
-"""The most memory that a stream takes: ten tasks and one prediction, for this package and for gpytorch.
+"""Peak memory of a stream: ten tasks and one prediction, for this package and for gpytorch.
 
-Each contender is a process of its own. What is counted is the greatest resident memory of the process while it learns,
-beyond what it had when the data were there and a stream of two small tasks had been learnt: modules loaded, caches
-filled. Measured by the kernel, so torch's own allocations count; in steps of the allocator, a few hundred kilobytes.
+Each contender runs in its own process. Measured is the peak of resident memory while it learns, above that after the
+data were made and a stream of two small tasks was learnt, which loads modules and fills caches. The kernel measures it,
+so torch's own allocations count, with a resolution of a few hundred kilobytes.
 """
 
 import argparse
@@ -23,7 +23,7 @@ EXTENT = 20.0
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("--points", type=int, default=300, help="points a task")
+    options.add_argument("--points", type=int, default=300, help="points in a task")
     options.add_argument("--num-inducing", type=int, default=50)
     options.add_argument("--only", help=argparse.SUPPRESS)
     args = options.parse_args()
@@ -38,7 +38,7 @@ def main() -> None:
     peaks = {name: in_a_process("peak_memory", *words, "--only", name)["bytes"] for name in cases}
     times = {name: {ours: peak / peaks[ours] for ours in OURS if ours in peaks} for name, peak in peaks.items()}
     table(
-        f"Greatest memory of ten tasks of {args.points} points and a prediction, M = {args.num_inducing}",
+        f"Peak memory of ten tasks of {args.points} points and a prediction, M = {args.num_inducing}",
         ["", "MB", *(f"times {name}" for name in OURS if name in peaks)],
         [[name, peak / 1e6, *times[name].values()] for name, peak in peaks.items()],
     )
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def measure(name: str, points: int, num_inducing: int) -> dict[str, int]:
-    """The peak of one contender in this process."""
+    """Peak memory of one contender, in this process."""
     torch.set_num_threads(1)
     make = contenders(dt=EXTENT / 1000, steps=20)[name]
     batches = list(wave(NUM_TASKS, points, EXTENT))

@@ -1,11 +1,11 @@
-"""Growth as a power: the slope of the logarithm of a cost against that of a size."""
+"""The power by which a cost grows with a size."""
 
 import math
 from collections.abc import Sequence
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
-    """p of cost ∝ sizeᵖ, by least squares in logarithms."""
+    """p in cost ∝ sizeᵖ, by least squares on logarithms."""
     x, y = [math.log(size) for size in sizes], [math.log(cost) for cost in costs]
     centre, middle = sum(x) / len(x), sum(y) / len(y)
     products = ((a - centre) * (b - middle) for a, b in zip(x, y, strict=True))

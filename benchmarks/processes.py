@@ -1,4 +1,4 @@
-"""Cases that need a process each, so that the memory of one says nothing about that of another."""
+"""Measurements in separate processes, so that they do not affect each other's memory."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def in_a_process(module: str, *words: object) -> dict[str, Any]:
-    """What `python -m benchmarks.MODULE WORDS` prints as JSON in its last line."""
+    """Run `python -m benchmarks.MODULE WORDS`; returns the JSON in the last line of its output."""
     command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""Reports: a table on the terminal, and a JSON file that says on what machine and commit it was measured."""
+"""Reports: tables on the terminal, and JSON files with results, machine and commit."""
 
 import argparse
 import json
@@ -24,13 +24,13 @@ console = Console(width=None if Console().is_terminal else 160)
 def parser(description: str | None) -> argparse.ArgumentParser:
     """The options that all benchmarks share."""
     options = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    options.add_argument("--quick", action="store_true", help="a smaller run, to see that it works")
+    options.add_argument("--quick", action="store_true", help="a smaller run, as a check")
     options.add_argument("--output", type=Path, default=RESULTS, help="folder for the JSON file")
     return options
 
 
 def environment() -> dict[str, Any]:
-    """The machine, the versions and the commit, as they were when the benchmark started."""
+    """Machine, versions and commit at the start of the benchmark."""
     return STARTED | {"threads": torch.get_num_threads()}
 
 
@@ -48,13 +48,13 @@ def _environment() -> dict[str, Any]:
 
 
 def save(name: str, results: object, folder: Path, headline: Mapping[str, float] | None = None) -> Path:
-    """Write results and environment as JSON, and say where.
+    """Write results and environment as JSON, and print the path.
 
     Args:
-        name: Of the file.
-        results: All that was measured.
-        folder: Where to write.
-        headline: The few figures to know it by, ratios as a rule, for the summary of several benchmarks.
+        name: Name of the file.
+        results: All results.
+        folder: Folder of the file.
+        headline: The main figures, usually ratios, for the summary of several benchmarks.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if folder == RESULTS:
@@ -69,7 +69,7 @@ def save(name: str, results: object, folder: Path, headline: Mapping[str, float]
 
 
 def table(title: str, columns: list[str], rows: list[list[object]], names: int = 1) -> None:
-    """Print a table; the first columns, as many as `names`, hold names, the others numbers or short texts."""
+    """Print a table; the first `names` columns are names, the others numbers or short texts."""
     sheet = Table(title=title, title_justify="left")
     for i, column in enumerate(columns):
         sheet.add_column(column, justify="left" if i < names else "right")
@@ -79,7 +79,7 @@ def table(title: str, columns: list[str], rows: list[list[object]], names: int =
 
 
 def text(value: object) -> str:
-    """A number with three significant digits, anything else as it is."""
+    """A number with three significant digits; other values unchanged."""
     if isinstance(value, float):
         return f"{value:.3g}" if abs(value) < 1000 and (value == 0 or abs(value) >= 0.001) else f"{value:.2e}"
     return "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""Running benchmarks one after another, each in a process of its own: one that fails does not stop the others."""
+"""Run benchmarks one after another, each in its own process; a failure does not stop the others."""
 
 import json
 import subprocess
@@ -25,12 +25,12 @@ class Run:
 
 
 def run(benchmarks: Iterable[Benchmark], folder: Path, quick: bool) -> list[Run]:
-    """Run benchmarks, let them print their tables, and gather their headlines.
+    """Run benchmarks, which print their tables, and collect their headlines.
 
     Args:
-        benchmarks: Which, in this order.
-        folder: Where they write.
-        quick: Whether to make small runs.
+        benchmarks: The benchmarks, in order.
+        folder: Folder of their results.
+        quick: Whether runs are small.
     """
     return [_run(benchmark, folder, quick) for benchmark in benchmarks]
 
@@ -38,13 +38,13 @@ def run(benchmarks: Iterable[Benchmark], folder: Path, quick: bool) -> list[Run]
 def _run(benchmark: Benchmark, folder: Path, quick: bool) -> Run:
     console.rule(benchmark.name)
     path = folder / f"{benchmark.name}.json"
-    path.unlink(missing_ok=True)  # so that what is read below is new
+    path.unlink(missing_ok=True)  # so that no old results are read below
     options = [*benchmark.options, *(["--quick"] if quick else []), "--output", str(folder)]
-    begun = time.monotonic()
+    start = time.monotonic()
     code = subprocess.run(
         [sys.executable, "-m", f"{benchmark.package}.{benchmark.name}", *options], check=False
     ).returncode
-    seconds = time.monotonic() - begun
+    seconds = time.monotonic() - start
     if code == 0 and path.exists():
         written = json.loads(path.read_text())
         return Run(benchmark.name, 0, seconds, written["headline"], written["environment"])

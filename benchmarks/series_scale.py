@@ -1,9 +1,9 @@
-"""Memory and time of the GP-VAE against the number of series, beside what a simple model of them says.
+"""Memory and time of the GP-VAE by number of series, compared with a simple model of both.
 
-A model with the options of `configs/era5_ohsvgp.yaml` learns two tasks of 149 hours of made-up series. Measured are, of
-the second: its begin (the past of every series is seen from the task, and its latents are looked up for replay), steps
-with 8 series, its end (every series is consolidated), the rows that are kept for each series, and the greatest memory
-of the process beyond that of one with the fewest series. Each case is a process of its own; `files` keeps rows there.
+A model with the options of `configs/era5_ohsvgp.yaml` learns two tasks of 149 hours of synthetic series. Of the second
+task, the benchmark measures the beginning (the past of every series is transported, and its latents are computed for
+replay), steps with 8 series, the end (every series is consolidated), the size of the rows stored for each series, and
+the peak of memory above that with the fewest series. Each case is its own process; `files` keeps rows in files.
 """
 
 import argparse
@@ -81,12 +81,12 @@ def _step(found: dict[tuple[str, int], dict[str, float]], way: str, series: list
 
 
 def model(series: int, way: str, touched: int, size: int) -> dict[str, float]:
-    """Bytes of the rows that are kept, and of memory while a task ends.
+    """Expected bytes of the stored rows, and of memory while a task ends.
 
-    Rows of a site are c, h and G in double precision: of the past, and of the past as the task sees it in the `touched`
-    variables; and of replay mean and deviation, before and after, in single precision. With one precision for all, G
-    and deviations are not counted. When a task ends there are new sites beside the old ones. The observations are 5
-    bytes each, with their mask.
+    The rows of a site are c, h and G in double precision, of the past and of the past in the `touched` variables of the
+    task; those of replay are mean and deviation, before and after, in single precision. With one precision for all, G
+    and deviations are not counted. When a task ends, new sites exist beside the old ones. Observations take 5 bytes
+    each, including their mask.
     """
     shared = way == "one precision"
 
@@ -110,7 +110,7 @@ def measure(series: int, way: str, args: argparse.Namespace) -> dict[str, float]
         module = SVGPVAE(num_variables=VARIABLES, latent_dim=LATENT_DIM, **options)
         module.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
         y, mask = torch.randn(series, HOURS, VARIABLES), torch.ones(series, HOURS, VARIABLES, dtype=torch.bool)
-        with Watch() as watch:
+        with MemoryWatch() as watch:
             for task in range(2):
                 times = 186.0 * task + torch.arange(HOURS, dtype=torch.float64)
                 begin = seconds(lambda times=times: module.begin_task(times, y, mask))
@@ -127,33 +127,33 @@ def measure(series: int, way: str, args: argparse.Namespace) -> dict[str, float]
     rows = sum(tensor.numel() * tensor.element_size() for tensor in kept)
     touched = fixed[0].a.shape[-2]
     times_taken = {"begin": begin, "step": steps / args.steps, "end": end}
-    return {**times_taken, "rows": rows, "memory": watch.most, "touched": touched}
+    return {**times_taken, "rows": rows, "memory": watch.peak, "touched": touched}
 
 
 def seconds(do: Callable[[], object]) -> float:
-    begun = time.process_time()
+    start = time.process_time()
     do()
-    return time.process_time() - begun
+    return time.process_time() - start
 
 
-class Watch:
-    """The greatest memory of this process, files that are mapped into it apart."""
+class MemoryWatch:
+    """The peak of resident memory of this process, without mapped files, as `.peak`."""
 
-    def __enter__(self) -> "Watch":
-        self.most, self._over = 0, threading.Event()
-        self._thread = threading.Thread(target=self._look)
+    def __enter__(self) -> "MemoryWatch":
+        self.peak, self._stop = 0, threading.Event()
+        self._thread = threading.Thread(target=self._watch)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
+        self._stop.set()
         self._thread.join()
 
-    def _look(self) -> None:
-        while not self._over.wait(0.02):
+    def _watch(self) -> None:
+        while not self._stop.wait(0.02):
             lines = Path("/proc/self/status").read_text().splitlines()
             (used,) = (int(line.split()[1]) for line in lines if line.startswith("RssAnon"))
-            self.most = max(self.most, 1024 * used)
+            self.peak = max(self.peak, 1024 * used)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What one precision for all series costs: the score of the GP-VAE with it against that with one for each.
+"""Scores of the GP-VAE with one precision for all series, compared with one for each.
 
-Series that are observed alike lose nothing but the differences that the encoder sees. So the sample is learnt as it is,
-and with every other place observed at one hour in twenty only, the worst case: there sparse places borrow certainty
-from the others, which in turn lose some. Both ways start from the same networks and see the same batches.
+Series that are observed at the same times lose only the differences that the encoder infers. So the sample is learnt as
+it is, and with every other location observed at one hour in twenty only, the worst case: sparse locations then appear
+more certain and the others less certain than they are. Both start from the same networks and use the same batches.
 """
 
 import argparse
@@ -23,7 +23,7 @@ SPARSE = 0.05
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--tasks", type=int, default=6)
-    options.add_argument("--epochs", type=int, default=40, help="steps of a task, with all series")
+    options.add_argument("--epochs", type=int, default=40, help="steps in each task, with all series")
     options.add_argument("--points", type=int, default=8)
     options.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     args = options.parse_args()
@@ -32,13 +32,15 @@ def main() -> None:
     torch.set_num_threads(1)
     rows = [row for sparse in (False, True) for row in compare(sparse, args)]
     table(
-        f"After {args.tasks} tasks of the sample, {args.points} places, mean of {len(args.seeds)} seeds", COLUMNS, rows
+        f"After {args.tasks} tasks of the sample, {args.points} locations, mean of {len(args.seeds)} seeds",
+        COLUMNS,
+        rows,
     )
     save("shared_precision", [dict(zip(COLUMNS, row, strict=True)) for row in rows], args.output)
 
 
 def compare(sparse: bool, args: argparse.Namespace) -> list[list[object]]:
-    """A row for the places that are well observed, and one for the others."""
+    """A row for the densely observed locations, and one for the others."""
     found = {
         shared: torch.stack([scores(shared, sparse, seed, args) for seed in args.seeds]).mean(0) for shared in (0, 1)
     }
@@ -51,7 +53,7 @@ def compare(sparse: bool, args: argparse.Namespace) -> list[list[object]]:
 
 
 def scores(shared: int, sparse: bool, seed: int, args: argparse.Namespace) -> Tensor:
-    """NLPD and coverage of the held-out hours of all tasks after the last, of even and of odd places, `[2, 2]`."""
+    """NLPD and coverage of the held-out hours of all tasks after the last, at even and odd locations, `[2, 2]`."""
     torch.manual_seed(seed)
     data = ERA5(points=args.points, num_tasks=args.tasks, seed=seed)
     data.prepare_data()

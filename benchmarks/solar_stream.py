@@ -1,11 +1,11 @@
-"""Ten Solar tasks and one prediction: OnlineGP against the paper's recurrence and against gpytorch in five ways.
+"""Ten Solar tasks and one prediction: OnlineGP compared with the paper's recurrence and with gpytorch in five ways.
 
-The paper's route is LegSRecurrence with bilinear steps, 1,000 random frequencies and the paper's pairing. It takes
+The paper's method is LegSRecurrence with bilinear steps, 1,000 random frequencies and the paper's pairing. It takes
 1,000 steps for the whole stream (`--dt` 0.01 on inputs scaled to [0, 10], a fifth of the kernel's lengthscale; the
-paper does not say how many it takes). As in algorithm 2, kuu goes on from task to task and kuf is stepped from the
-origin. `benchmarks.gpytorch_ovc` and `benchmarks.gpytorch_refits` explain gpytorch's contenders. All share one kernel,
-fitted on the first task, and the number of inducing variables. A run ends with one prediction of all test points, so
-that work put off until then counts too.
+paper does not state the number). As in algorithm 2, kuu continues from task to task and kuf is stepped from the origin.
+`benchmarks.gpytorch_ovc` and `benchmarks.gpytorch_refits` describe gpytorch's contenders. All share one kernel, fitted
+to the first task, and the number of inducing variables. A run ends with one prediction of all test points, so that
+deferred work counts too.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from datamodules.splits import Task, split_tasks
 from gpvae.inducing import LegS
 
 NUM_TEST = 102
-#: Contenders that run in the first round only.
+#: Contenders that run only in the first round.
 SLOW = (REFIT, WARM)
 
 
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def measure(num: int, fitted: Fitted, tasks: Sequence[Task], args: argparse.Namespace) -> list[dict[str, Any]]:
-    """A row for each contender with so many inducing variables."""
+    """A row for each contender with this number of inducing variables."""
     scores: dict[str, float] = {}
     x, y = test_points(tasks)
 

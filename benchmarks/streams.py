@@ -1,4 +1,4 @@
-"""What several benchmarks do with a stream: fit a kernel on its first task, absorb all tasks, score the test points."""
+"""Steps that benchmarks share: fit a kernel to the first task of a stream, learn all tasks, score the test points."""
 
 import copy
 import warnings
@@ -42,7 +42,7 @@ def stream(
     tasks: Sequence[Task],
     **options: float,
 ) -> OnlineGP:
-    """A model that has absorbed all tasks, with a copy of a fitted kernel."""
+    """A model that has learnt all tasks, with a copy of a fitted kernel."""
     kernel, likelihood = copy.deepcopy(fitted)
     model = OnlineGP(inducing, kernel, likelihood, **options)
     with expected_warnings():
@@ -64,7 +64,7 @@ def nlpd(model: OnlineGP, tasks: Sequence[Task]) -> float:
 
 @torch.no_grad()
 def exact_nlpd(fitted: Fitted, tasks: Sequence[Task]) -> float:
-    """The same of the dense GP on all data: what no sparse method with this kernel can be asked to beat."""
+    """NLPD of the dense GP on all data, which sparse methods with this kernel approximate."""
     kernel, likelihood = fitted
     x, y = torch.cat([task.x_train for task in tasks]), torch.cat([task.y_train for task in tasks])
     x_test, y_test = test_points(tasks)
@@ -82,9 +82,9 @@ def exact_nlpd(fitted: Fitted, tasks: Sequence[Task]) -> float:
 
 @contextmanager
 def expected_warnings() -> Iterator[None]:
-    """Benchmarks use too few variables on purpose, and tasks that are small: no need to be told.
+    """Ignore warnings about few inducing variables and small tasks, which benchmarks use on purpose.
 
-    Nor what gpytorch says of inducing points that are close to each other, and of predictions where the data are.
+    Also those of gpytorch about inducing points that are close to each other, and about predictions at training inputs.
     """
     with warnings.catch_warnings():
         ours = (ResolutionWarning, MisfitWarning, JitterWarning, HyperparameterWarning)

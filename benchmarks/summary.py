@@ -1,4 +1,4 @@
-"""The summary of several benchmarks: headline figures, how far they moved between two runs, machine and commit."""
+"""Summaries of several benchmarks: headline figures, their change between two runs, machine and commit."""
 
 import json
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ def summarise(runs: Sequence[Run], folder: Path, quick: bool) -> None:
 
 
 def compare(first: Sequence[Run], second: Sequence[Run], folder: Path, quick: bool) -> None:
-    """Print how far headlines moved from one run to the other, and write `twice.json` and `twice.md`."""
+    """Print by how much headlines changed between two runs, and write `twice.json` and `twice.md`."""
     rows = [
-        [one.name, name, value, other.headline[name], moved(value, other.headline[name])]
+        [one.name, name, value, other.headline[name], change(value, other.headline[name])]
         for one, other in zip(first, second, strict=True)
         for name, value in one.headline.items()
         if name in other.headline
@@ -41,8 +41,8 @@ def compare(first: Sequence[Run], second: Sequence[Run], folder: Path, quick: bo
     write("twice", "Headline figures of two runs", columns, rows, contents, folder, quick)
 
 
-def moved(first: float, second: float) -> str:
-    """The change in percent of the first, or as it is where that is near zero: powers, differences of bounds."""
+def change(first: float, second: float) -> str:
+    """The change in per cent, or the difference if the first value is near zero, as for powers."""
     if abs(first) < 0.3:
         return f"{second - first:+.2f}"
     return f"{100 * (second - first) / abs(first):+.0f} %"
@@ -57,14 +57,14 @@ def write(
     folder: Path,
     quick: bool,
 ) -> None:
-    """A table on the terminal and in Markdown, and all figures as JSON."""
+    """Print a table, and write it as Markdown and all figures as JSON."""
     console.rule(title)
     table(title + (", quick" if quick else ""), columns, rows, names=2)
     where = contents["environment"]
     lines = [
         f"# {title}{', quick runs' if quick else ''}",
         "",
-        described(where),
+        describe(where),
         "",
         _line(columns),
         _line(["---"] * len(columns)),
@@ -74,16 +74,16 @@ def write(
         "\n".join([*lines, *(_line([text(cell) for cell in row]) for row in rows)]) + "\n"
     )
     (folder / f"{name}.json").write_text(json.dumps(contents, indent=2) + "\n")
-    console.print(f"{described(where)} Wrote {folder / name}.json and .md")
+    console.print(f"{describe(where)} Wrote {folder / name}.json and .md")
 
 
 def origin(runs: Sequence[Run]) -> dict[str, Any]:
-    """Machine, versions and commit, of the first run that says so."""
+    """Machine, versions and commit of the first run that has them."""
     return next((run.environment for run in runs if run.environment), environment())
 
 
-def described(where: dict[str, Any]) -> str:
-    """The machine, the commit and the versions in a sentence."""
+def describe(where: dict[str, Any]) -> str:
+    """Machine, commit and versions in one sentence."""
     changed = " with uncommitted changes" if where["uncommitted_changes"] else ""
     versions = ", ".join(f"{name} {version}" for name, version in where["versions"].items())
     return (

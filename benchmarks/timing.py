@@ -1,7 +1,7 @@
-"""Side-by-side timing: the contenders take turns within one run, on one thread.
+"""Side-by-side timing: contenders run in turn within one process, on one thread.
 
-Seconds are CPU seconds of this process: on one thread they are what the wall clock would show if nobody else used the
-machine. Wall-clock seconds are kept beside them.
+Seconds are CPU seconds of this process, which on one thread equal wall-clock seconds on an idle machine. Wall-clock
+seconds are stored as well.
 """
 
 import gc
@@ -16,7 +16,7 @@ from rich.progress import Progress
 
 @dataclass(frozen=True)
 class Timing:
-    """What each repeat of a contender took."""
+    """Times of the repeats of a contender."""
 
     seconds: list[float] = field(default_factory=list)
     wall_seconds: list[float] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Timing:
         return {"median_seconds": self.median, "seconds": self.seconds, "wall_seconds": self.wall_seconds}
 
     def time(self, run: Callable[[], object]) -> None:
-        """Run once, and add what it took."""
+        """Run once, and add the time."""
         gc.collect()
         wall, cpu = time.perf_counter(), time.process_time()
         run()
@@ -44,12 +44,12 @@ class Timing:
 def side_by_side(
     contenders: Mapping[str, Callable[[], object]], repeats: int, once: tuple[str, ...] = ()
 ) -> dict[str, Timing]:
-    """Time contenders in turns, each after an untimed run to fill caches.
+    """Time contenders in turn, each after an untimed run to fill caches.
 
     Args:
-        contenders: What to time, by name.
+        contenders: Functions to time, by name.
         repeats: Rounds in which each contender runs once.
-        once: Contenders that are too slow to repeat: they run in the first round only, without a run before it.
+        once: Contenders that are too slow to repeat: they run only in the first round, without an untimed run.
     """
     torch.set_num_threads(1)
     timings = {name: Timing() for name in contenders}
@@ -58,17 +58,17 @@ def side_by_side(
         for name, run in contenders.items():
             if name not in once:
                 run()
-        for turn in range(repeats):
+        for number in range(repeats):
             for name, run in contenders.items():
                 progress.update(bar, description=name)
-                if turn == 0 or name not in once:
+                if number == 0 or name not in once:
                     timings[name].time(run)
                 progress.advance(bar)
     return timings
 
 
 def ratio(slow: Timing, fast: Timing) -> float:
-    """How many times faster `fast` is: the median over rounds of the ratio within a round, where both ran in each."""
+    """How many times faster `fast` is: the median ratio over rounds, or the ratio of medians if rounds differ."""
     if len(slow.seconds) != len(fast.seconds):
         return slow.median / fast.median
     return statistics.median(s / f for s, f in zip(slow.seconds, fast.seconds, strict=True))

@@ -1,10 +1,10 @@
-"""A training step of the GP-VAE against one of a GP-VAE written the usual way with gpytorch, and the bound it reaches.
+"""Training steps of the GP-VAE compared with a conventional GP-VAE in gpytorch: their time, and the bound they reach.
 
-Both have 8 series of the sample, 149 hours a task, 17 variables, 20 latent dimensions, 50 inducing variables, the same
-networks and kernels; `benchmarks.gpytorch_vae` has gpytorch's. Ours is timed in the first task, where kernels are
-trained and nothing stays, and in a later one, with replay of the past. gpytorch's step is on the hours of the first
-task (kernels trained), on those of the later task alone, with the kernel fixed (it forgets all before), and on all
-hours so far (it keeps them). Then the first task is learnt anew, and the bounds after as many steps stand side by side.
+Both have 8 series of the sample, 149 hours in a task, 17 variables, 20 latent dimensions, 50 inducing variables, and
+the same networks and kernels; see `benchmarks.gpytorch_vae` for gpytorch's. Ours is timed in the first task, where
+kernels are trained and nothing is cached, and in a later one, with replay of the past. gpytorch's step is timed on the
+hours of the first task (kernels trained), on those of the later task alone with fixed kernels (it forgets the others),
+and on all hours so far (it keeps them). Then the first task is learnt again, and the bounds are compared step by step.
 """
 
 import argparse
@@ -55,14 +55,14 @@ def main() -> None:
     bounds = reached(data, args)
     marks = sorted({max(1, args.steps * share // 4) for share in (1, 2, 3, 4)})
     table(
-        "Bound of the first task, per observed value, after so many steps (mean of the ten before)",
+        "Bound of the first task, per observed value, by number of steps (mean over the last ten)",
         ["", *map(str, marks)],
         [[name, *(f"{smooth(values, mark):.3f}" for mark in marks)] for name, values in bounds.items()],
     )
-    console.print("the bound with an encoder is of a model with a little more noise in its latents")
+    console.print("the model with an encoder has a little more noise in its latents")
     needed = {name: first_at(bounds[OURS], smooth(bounds[name], args.steps)) for name in (FREE, ENCODER)}
     for name, step in needed.items():
-        console.print(f"{name} after {args.steps} steps: ours was there after {step or f'more than {args.steps}'}")
+        console.print(f"{name} after {args.steps} steps: ours reached it after {step or f'more than {args.steps}'}")
     headline = {f"{name} / ours, {task} task": times for task, name, _, times in rows if name != OURS}
     headline |= {
         f"bound, ours - {name}": smooth(bounds[OURS], args.steps) - smooth(bounds[name], args.steps) for name in needed
@@ -110,7 +110,7 @@ def later_task(data: ERA5, args: argparse.Namespace) -> dict[tuple[str, str], Ti
 
 
 def against_series(data: ERA5, args: argparse.Namespace) -> dict[str, list[float]]:
-    """CPU seconds of a step on the first task for some numbers of series."""
+    """CPU seconds of a step on the first task by number of series."""
     grown = {}
     for name in (OURS, FREE, ENCODER):
         ways = {str(series): begin(name, data, args, series)[0] for series in args.series}
@@ -119,7 +119,7 @@ def against_series(data: ERA5, args: argparse.Namespace) -> dict[str, list[float
 
 
 def reached(data: ERA5, args: argparse.Namespace) -> dict[str, list[float]]:
-    """The bound per observed value in every step on the first task."""
+    """The bound per observed value after every step on the first task."""
     bounds = {}
     for name in (OURS, FREE, ENCODER):
         torch.manual_seed(0)
@@ -186,7 +186,7 @@ def smooth(values: list[float], step: int) -> float:
 
 
 def first_at(values: list[float], level: float) -> int | None:
-    """The first step at which a bound is as high as some level."""
+    """The first step at which a bound reaches a level."""
     return next((step for step in range(1, len(values) + 1) if smooth(values, step) >= level), None)
 
 

@@ -1,10 +1,9 @@
-"""A thousand tasks of a small GP-VAE: memory of the process, tensors alive, and the time of a task, early and late.
+"""A thousand tasks of a small GP-VAE: memory of the process, live tensors, and the time of a task, early and late.
 
-Three series of three variables, three hours and one training step a task, with all that keeps networks from forgetting.
-Every 50 tasks the process is looked at; each method is a process of its own. CPU seconds are compared in two ways.
-After every task some work that never changes is done, a yardstick for the machine: the time of a task is counted in
-units of it. And in the end the models as they were after 50 and after 900 tasks are loaded, and learn a hundred tasks
-each, by turns.
+Three series of three variables, three hours and one training step in each task, with EWC and replay. The process is
+inspected every 50 tasks; each method runs in its own process. CPU seconds are compared in two ways. After every task
+some constant work is timed, and the time of a task is expressed in units of it. Finally the models after 50 and after
+900 tasks are loaded, and learn a hundred tasks each, in turn.
 """
 
 import argparse
@@ -31,9 +30,9 @@ from gpvae.modules import SVGPVAE
 
 METHODS = ("CosS", "OVC")
 SERIES, VARIABLES, HOURS = 3, 3, 3
-#: How often the process is looked at.
-LOOKS = 20
-#: What is compared between late and early looks.
+#: How often the process is inspected.
+INSPECTIONS = 20
+#: What is compared between late and early inspections.
 COMPARED = {
     "memory": "bytes",
     "tensors": "tensors",
@@ -69,10 +68,10 @@ def main() -> None:
             [r["tasks"], r["bytes"] / 1e6, *list(r.values())[2:6], 1e3 * r["seconds"], r["units"]]
             for r in seen["records"]
         ]
-        table(f"{method}: the process after so many tasks", columns, rows)
+        table(f"{method}: the process by number of tasks", columns, rows)
     rows = [[method, *seen["late_against_early"].values()] for method, seen in found.items()]
     titles = ["", *COMPARED, "memory MB more", "since nodes are settled", "CPU seconds, by turns"]
-    table("Late against early: the last two looks against the second and third", titles, rows)
+    table("Late / early: the last two inspections over the second and third", titles, rows)
     headline = {
         f"{method}: {name}, late / early": seen["late_against_early"][key]
         for method, seen in found.items()
@@ -82,17 +81,17 @@ def main() -> None:
 
 
 def measure(method: str, num_tasks: int) -> dict[str, Any]:
-    """Stream all tasks, look at the process on the way, and let the early and the late state take turns."""
+    """Learn all tasks, inspect the process on the way, and time the early and the late state in turn."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore", ResolutionWarning)
     gc.collect()
-    gc.freeze()  # what is imported need not be looked through after every task
-    every, rounds = num_tasks // LOOKS, num_tasks // 10
+    gc.freeze()  # imported objects need not be traversed after every task
+    every, rounds = num_tasks // INSPECTIONS, num_tasks // 10
     module, work, records, kept = small(method), yardstick(), [], {}
     learning, working = Timing(), Timing()
     for number in range(num_tasks):
         if number in (every, num_tasks - rounds):
-            kept[number] = written(module)
+            kept[number] = saved_state(module)
         learning.time(partial(learn, module, task(number)))
         working.time(work)
         if (number + 1) % every == 0:
@@ -111,9 +110,9 @@ def measure(method: str, num_tasks: int) -> dict[str, Any]:
 
 
 def compare(records: list[dict[str, float]]) -> dict[str, float]:
-    """The last two records against the second and third, and in time also against the two after those.
+    """Ratios of the last two records to the second and third, and for time also to the fourth and fifth.
 
-    The first is while caches fill. The nodes of CosS grow with the stream up to a limit, which it reaches in the third.
+    Caches fill during the first. The nodes of CosS grow with the stream up to a limit, which the third record reaches.
     """
 
     def mean(name: str, some: list[dict[str, float]]) -> float:
@@ -127,7 +126,7 @@ def compare(records: list[dict[str, float]]) -> dict[str, float]:
 
 
 def by_turns(method: str, kept: dict[int, bytes], rounds: int) -> float:
-    """CPU seconds of a task from the late state on, against one from the early state on."""
+    """CPU seconds of a task from the late state, relative to one from the early state."""
     modules = {number: small(method) for number in kept}
     for number, state in kept.items():
         modules[number].load_state_dict(torch.load(io.BytesIO(state), weights_only=True))
@@ -147,7 +146,7 @@ def small(method: str) -> SVGPVAE:
 
 
 def yardstick() -> Callable[[], None]:
-    """Work of the same kind as a task's, on small tensors, that never changes."""
+    """Constant work of the same kind as a task's, on small tensors."""
     network = nn.Sequential(nn.Linear(3, 8), nn.SiLU(), nn.Linear(8, 3))
     optimiser, x = torch.optim.Adam(network.parameters()), torch.ones(3, 3)
 
@@ -174,7 +173,7 @@ def learn(module: SVGPVAE, data: tuple[Tensor, Tensor, Tensor]) -> None:
     module.end_task()
 
 
-def written(module: SVGPVAE) -> bytes:
+def saved_state(module: SVGPVAE) -> bytes:
     file = io.BytesIO()
     torch.save(module.state_dict(), file)
     return file.getvalue()

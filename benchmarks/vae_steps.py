@@ -1,10 +1,9 @@
-"""Training steps of the GP-VAE a second, and what is gained by computing once a task what does not change in it.
+"""Training steps of the GP-VAE per second, and the gain from computing constants of a task once.
 
-A model with the options of `configs/era5_ohsvgp.yaml` goes through some tasks of the sample; then one training step
-(loss, gradients, Adam) is timed in each of three ways. `every step`: kuu, its Cholesky factor, the features and the
-past are computed in every step, as a model written the usual way does. `once a task`: they are computed once.
-`condensed`, what the package does: once, and seen from as few variables as the hours of the task touch. All have the
-same bound.
+A model with the options of `configs/era5_ohsvgp.yaml` learns some tasks of the sample; then one training step (loss,
+gradients, Adam) is timed in three ways. `every step`: kuu, its Cholesky factor, the features and the past are computed
+in every step, as in a conventional implementation. `once a task`: they are computed once. `condensed`, as in the
+package: once, and restricted to the few variables that the hours of the task depend on. All have the same bound.
 """
 
 import argparse
@@ -57,7 +56,7 @@ def measure(num_inducing: int, args: argparse.Namespace) -> list[list[object]]:
         module.begin_task(*data.task_data(task))
         (batch,) = data.train_loader(task, 0, 0, 1)
         step = stepper(module, batch)
-        step()  # so that the decoder has moved
+        step()  # so that the decoder has changed
         if task + 1 in args.tasks:
             console.print(f"M = {num_inducing}, task {task + 1}")
             rows.append([num_inducing, task + 1, *compare(module, batch.times, step, args.repeats)])
@@ -66,7 +65,7 @@ def measure(num_inducing: int, args: argparse.Namespace) -> list[list[object]]:
 
 
 def stepper(module: SVGPVAE, batch: tuple[torch.Tensor, ...]) -> Callable[[], None]:
-    """One step of training."""
+    """A function that performs one training step."""
     optimiser = module.configure_optimizers()
 
     def step() -> None:
@@ -80,22 +79,22 @@ def stepper(module: SVGPVAE, batch: tuple[torch.Tensor, ...]) -> Callable[[], No
 
 
 def compare(module: SVGPVAE, times: torch.Tensor, step: Callable[[], None], repeats: int) -> list[object]:
-    """Variables touched, steps a second, and how much longer a step takes in the other ways."""
+    """Variables touched, steps per second, and the relative time of a step in the other ways."""
     if module.learned == 0:
-        raise ValueError("the kernel is trained in the first task, where nothing stays: choose later tasks")
+        raise ValueError("the kernel is trained in the first task, where nothing is cached: choose later tasks")
     condensed = module._fixed
     assert condensed is not None
     with torch.no_grad():
         once = module.vae.task(times)
 
-    def in_the_way_of(fixed: object) -> Callable[[], None]:
+    def step_with(fixed: object) -> Callable[[], None]:
         def run() -> None:
             module._fixed = fixed  # type: ignore[assignment]
             step()
 
         return run
 
-    ways = {CONDENSED: in_the_way_of(condensed), ONCE: in_the_way_of(once), EVERY_STEP: in_the_way_of(None)}
+    ways = {CONDENSED: step_with(condensed), ONCE: step_with(once), EVERY_STEP: step_with(None)}
     timings = side_by_side(ways, repeats)
     module._fixed = condensed
     others = [ratio(timings[way], timings[CONDENSED]) for way in (ONCE, EVERY_STEP)]

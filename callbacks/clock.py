@@ -16,9 +16,9 @@ from gpvae.results.task_times import FILE_NAME, Activity, write_times
 class TaskClock(ResultsWriter, Callback):
     """Writes `task_times.csv` in the run folder: wall-clock seconds of each task, by activity.
 
-    Every second between the start and the end of training belongs to one activity of the task that is under way:
-    scoring is validation, drawing and saving are what other callbacks do within `timed`, and learning is the rest. A
-    resumed run continues from the times in its checkpoint.
+    Every second of training belongs to one activity of the present task: scoring is validation, drawing and saving are
+    what other callbacks do within `timed`, and learning is the rest. A resumed run continues from the times in
+    its checkpoint.
     """
 
     def __init__(self) -> None:
@@ -27,19 +27,19 @@ class TaskClock(ResultsWriter, Callback):
         self._since: float | None = None
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Start."""
+        """Start the clock."""
         self._since = perf_counter()
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Learning ends."""
+        """Stop learning."""
         self.stop("learning", pl_module)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Scoring ends."""
+        """Stop scoring."""
         self.stop("scoring", pl_module)
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """The task before may end here; its times are complete with its last checkpoint."""
+        """Write the times of the previous task, which are complete after its last checkpoint."""
         self.stop("learning", pl_module)
         self._write(trainer, pl_module)
 

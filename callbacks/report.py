@@ -1,4 +1,4 @@
-"""Keeps the scores of every task after every task, and reports them."""
+"""The callback that collects the scores of each task after each task, writes, logs and prints them."""
 
 import math
 from typing import Any
@@ -99,7 +99,7 @@ class TaskReport(ResultsWriter, Callback):
         return {column: [row[i] for row in rows] for i, column in enumerate(COLUMNS)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load scores that `state_dict` gave, now or before variables had a column."""
+        """Load scores from a checkpoint, in the present layout or the previous one without a column for variables."""
         old = "variable" not in state_dict
         rows = zip(*(state_dict[column] for column in (OLD_COLUMNS if old else COLUMNS)), strict=True)
         self.table = TaskTable((upgrade if old else Score)(*row) for row in rows)

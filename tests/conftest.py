@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Settings and fixtures of all tests."""
 
 import random
 from collections.abc import Callable
@@ -12,27 +12,27 @@ from hypothesis.internal.conjecture import providers
 
 from datamodules.public_files import data_dir, fetch
 
-# A busy machine is no reason to fail, nor is chance: other examples are drawn on request, --hypothesis-profile=explore.
+# Tests neither time out on a busy machine nor depend on chance; --hypothesis-profile=explore draws new examples.
 settings.register_profile("gpvae", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.load_profile("gpvae")
-# Hypothesis also draws constants that it finds in modules imported so far, which hangs on the tests that ran before.
+# Hypothesis also draws constants from the modules imported so far, which depend on the tests that ran before.
 providers._get_local_constants = lambda: providers._local_constants
 
 FUZZ_HEADER = ["inputs", "tried", "refused", "taken", "crashes", "silent NaN"]
 
 
 @pytest.fixture(autouse=True)
-def _same_numbers() -> None:
-    """Seed all generators, so that a test's numbers do not hang on the tests that ran before it in its process."""
+def _seed() -> None:
+    """Seed all generators, so that random numbers do not depend on earlier tests in the same process."""
     random.seed(0)
-    np.random.seed(0)  # noqa: NPY002 - the one that libraries draw from
+    np.random.seed(0)  # noqa: NPY002 - the generator that libraries use
     torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")
 def real_data() -> Callable[[str], Path]:
-    """`real_data("solar.mat")` gives the path of a real file, or skips the test if it is not there."""
+    """`real_data("solar.mat")` returns the path of a real file, or skips the test if it is missing."""
 
     def find(name: str) -> Path:
         if not (data_dir() / name).exists():
@@ -44,7 +44,7 @@ def real_data() -> Callable[[str], Path]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what tests have recorded as `fuzz`, and the sum; here, for pytest asks only conftests it loads at once."""
+    """Print the counts that tests have recorded as `fuzz`; pytest calls this hook in the root conftest only."""
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
     rows = [value for report in reports for name, value in getattr(report, "user_properties", ()) if name == "fuzz"]
     if not rows:

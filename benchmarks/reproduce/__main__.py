@@ -1,7 +1,7 @@
 """Reproduce the paper: run every experiment with all seeds, and make a page of the results.
 
-Give the command again after any interruption: finished runs are kept, an unfinished one goes on from its last
-checkpoint. What fails is listed at the end, does not stop the rest, and makes the exit code 1.
+Repeat the command after an interruption: finished runs are kept, and unfinished ones resume from their last checkpoint.
+A run that fails does not stop the others; failures are listed at the end, and the exit code is then 1.
 """
 
 import argparse
@@ -16,11 +16,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from benchmarks.report import console
-from benchmarks.reproduce.estimate import in_words, remaining
+from benchmarks.reproduce.estimate import format_duration, remaining
 from benchmarks.reproduce.experiment import Experiment
 from benchmarks.reproduce.experiments import EXPERIMENTS
 from benchmarks.reproduce.plan import chosen, plan
-from benchmarks.reproduce.record import beyond
+from benchmarks.reproduce.record import missing_from
 from benchmarks.reproduce.runner import Failure, Runner
 from benchmarks.reproduce.runs import Run
 from gpvae.report.page import write_report
@@ -34,16 +34,16 @@ def main(argv: Sequence[str] | None = None, experiments: Sequence[Experiment] = 
     """The command line; returns the exit code.
 
     Args:
-        argv: Arguments; those of the process if not given.
+        argv: Arguments; by default those of the process.
         experiments: The table of experiments.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reproduce", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few minutes: one seed, short forms of some experiments")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="names, groups or patterns; see --list")
-    parser.add_argument("--seeds", type=int, help="how many seeds; not given: as in the paper, 5, and 3 on ERA5")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, one thread each")
-    parser.add_argument("--folder", type=Path, help=f"where the runs are; not given: {FOLDERS[False]}")
-    parser.add_argument("--beyond", type=Path, metavar="TABLE", help="only runs that docs/paper_runs.csv, say, lacks")
+    parser.add_argument("--seeds", type=int, help="number of seeds; by default as in the paper, 5, and 3 on ERA5")
+    parser.add_argument("--jobs", type=int, default=1, help="number of parallel runs, with one thread each")
+    parser.add_argument("--folder", type=Path, help=f"folder of the runs; default: {FOLDERS[False]}")
+    parser.add_argument("--beyond", type=Path, metavar="TABLE", help="only runs that are not in this table")
     parser.add_argument("--list", action="store_true", help="show the table of experiments and what is finished")
     arguments = parser.parse_args(argv)
     for name in ("seeds", "jobs"):
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None, experiments: Sequence[Experiment] = 
         named = chosen(experiments, arguments.only, arguments.quick)
         runs = plan(named, arguments.seeds, folder, arguments.quick)
         if arguments.beyond:
-            runs = beyond(arguments.beyond, runs)
+            runs = missing_from(arguments.beyond, runs)
     except (OSError, ValueError) as error:
         parser.error(str(error))
     if arguments.list:
@@ -64,10 +64,10 @@ def main(argv: Sequence[str] | None = None, experiments: Sequence[Experiment] = 
     with interrupted_by(runner):
         failures = runner.carry_out()
     if runner.interrupted:
-        console.print("\nInterrupted. Give the same command again to go on.")
+        console.print("\nInterrupted. Repeat the command to continue.")
         return INTERRUPTED
     written = make_page(folder)
-    tell(failures, console)
+    print_failures(failures, console)
     return 1 if failures or not written else 0
 
 
@@ -80,11 +80,11 @@ def show(experiments: Sequence[Experiment], runs: Sequence[Run], screen: Console
         table.add_row(experiment.name, experiment.group, experiment.paper, "{} of {}".format(*counts))
     screen.print(table)
     rest = remaining(done, [run for run in runs if run not in done])
-    screen.print(f"{len(done)} of {len(runs)} runs finished; the rest takes about {in_words(rest)} on one core")
+    screen.print(f"{len(done)} of {len(runs)} runs finished; the rest takes about {format_duration(rest)} on one core")
 
 
 def make_page(folder: Path) -> bool:
-    """The report on all runs there are; whether there is one."""
+    """Write a report on all runs; returns whether there is one."""
     try:
         write_report([folder / "runs"], folder / REPORT, "The paper, reproduced")
     except (OSError, ValueError) as error:
@@ -94,19 +94,19 @@ def make_page(folder: Path) -> bool:
     return True
 
 
-def tell(failures: Sequence[Failure], screen: Console) -> None:
-    """What failed and why."""
+def print_failures(failures: Sequence[Failure], screen: Console) -> None:
+    """Print which runs failed, and why."""
     if not failures:
         return
-    screen.print(f"{len(failures)} run(s) failed; to try again, give the same command:")
+    screen.print(f"{len(failures)} run(s) failed; to try again, repeat the command:")
     for failure in failures:
-        words = f"  {failure.run.label}: {failure.reason} (all of it: {failure.run.log})"
+        words = f"  {failure.run.label}: {failure.reason} (log: {failure.run.log})"
         screen.print(words, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
 def interrupted_by(runner: Runner) -> Iterator[None]:
-    """Ctrl-C and `kill` end runs between two looks at them, never while one is being started."""
+    """Stop the runner on Ctrl-C and `kill`, but never while a run is being started."""
     stops = (signal.SIGINT, signal.SIGTERM)
     before = {stop: signal.signal(stop, lambda number, frame: runner.interrupt()) for stop in stops}
     try:

@@ -1,4 +1,4 @@
-"""Scores of experiments over the course of a stream, from the runs that have learnt all their tasks."""
+"""Scores of experiments along a stream, from finished runs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Ends:
 
 
 def common_seeds(experiments: Iterable[Path]) -> list[str]:
-    """Names of the seeds that all experiments have finished, those apart that have finished none.
+    """Names of the seeds that all experiments have finished; experiments without finished runs do not count.
 
     Args:
         experiments: Folders of experiments.

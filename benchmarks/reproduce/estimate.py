@@ -1,4 +1,4 @@
-"""How long the rest takes, judged by what has been finished."""
+"""Estimates of the remaining time, from the finished runs."""
 
 from collections.abc import Iterable
 from statistics import mean, median
@@ -17,15 +17,15 @@ def seconds_of(finished: Iterable[Run]) -> dict[str, list[float]]:
 
 
 def remaining(finished: Iterable[Run], left: Iterable[Run], jobs: int = 1) -> float:
-    """Seconds until all is done.
+    """Estimated seconds until all runs are finished.
 
-    A run takes what others of its experiment took; where there are none, what the table says, times how much slower
-    or faster than that this machine has been.
+    A run takes as long as other runs of its experiment; if there are none, as long as its experiment states, scaled by
+    the speed of this machine.
 
     Args:
         finished: Runs that are finished.
         left: Runs that are not.
-        jobs: How many run at a time.
+        jobs: Number of parallel runs.
     """
     finished = list(finished)
     known = seconds_of(finished)
@@ -38,8 +38,8 @@ def remaining(finished: Iterable[Run], left: Iterable[Run], jobs: int = 1) -> fl
     return total / max(jobs, 1)
 
 
-def in_words(seconds: float) -> str:
-    """A duration that people can read."""
+def format_duration(seconds: float) -> str:
+    """A duration in hours and minutes."""
     minutes = round(seconds / 60)
     if minutes < 1:
         return "less than a minute"

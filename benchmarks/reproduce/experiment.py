@@ -1,4 +1,4 @@
-"""What an experiment is: a config, the options that make it this one, and what of the paper it stands for."""
+"""An experiment: a config, options, and its place in the paper."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ class Experiment:
 
     Attributes:
         name: Name of its folder, unique in the table.
-        group: The data it is on, as `--only` knows them.
-        config: Name of a file in `configs/`; empty for the renewal model, which is no run of `gpvae fit`.
-        paper: Where in the paper it stands, or that it is ours.
-        options: What differs from the config, by path: `{"model.num_inducing": 150}`.
-        seeds: How many seeds the paper has.
-        minutes: About how long one run takes on one core, to begin with the short ones.
-        quick: What differs once more in the quick plan; None leaves it out there.
+        group: Name of its data, for `--only`.
+        config: Name of a file in `configs/`; empty for the renewal model, which is not run by `gpvae fit`.
+        paper: Its place in the paper, or "ours".
+        options: Differences from the config, by path: `{"model.num_inducing": 150}`.
+        seeds: Number of seeds in the paper.
+        minutes: Approximate time of one run on one core; short runs come first.
+        quick: Further differences in the quick plan; None if it is not part of it.
         against: Name of the experiment to compare it with, seed by seed: OVC, the best baseline of the paper, with as
-            many variables and learnt in the same way.
+            many inducing variables and the same inference.
     """
 
     name: str
@@ -42,5 +42,5 @@ class Experiment:
 
     @property
     def ours(self) -> bool:
-        """Whether the paper does not have it."""
+        """Whether it is not in the paper."""
         return self.paper.startswith("ours")

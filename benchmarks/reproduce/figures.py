@@ -1,4 +1,4 @@
-"""Draw figures of the paper from the runs there are: `python -m benchmarks.reproduce.figures --folder FOLDER`."""
+"""Draw figures of the paper from finished runs: `python -m benchmarks.reproduce.figures --folder FOLDER`."""
 
 import argparse
 import io
@@ -20,7 +20,7 @@ from benchmarks.reproduce.drawing.scores import measures, series, tables, weathe
 from benchmarks.reproduce.drawing.toy import toy
 from benchmarks.reproduce.drawing.trained import trained
 
-#: What draws each file from a folder of runs; None where there are no runs of it.
+#: Functions that draw each file from a folder of runs; they return None if it has no runs.
 FIGURES: dict[str, Callable[[Path], Figure | None]] = {
     "toy.png": toy,
     "series.png": series,
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The command line.
 
     Args:
-        argv: Arguments; those of the process if not given.
+        argv: Arguments; by default those of the process.
     """
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("runs/reproduce"), help="where the runs are")

@@ -13,17 +13,17 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-#: Days at the beginning on which infections come from elsewhere, as many on each.
+#: Initial days with a given number of infections each.
 SEEDED = 6
 
 
 def gamma_by_day(mean: float, variation: float, num_days: int) -> np.ndarray:
-    """Shares of a gamma distribution that fall on days 1, 2, ..., each day from half a day before to half after.
+    """Probabilities of a gamma distribution on days 1, 2, ..., each from half a day before to half a day after.
 
     Args:
         mean: Its mean, in days.
         variation: Its coefficient of variation.
-        num_days: How many days; what comes later is left out.
+        num_days: Number of days; later days are left out.
     """
     gamma = stats.gamma(1 / variation**2, scale=mean * variation**2)
     edges = np.concatenate([[0.0], np.arange(1, num_days + 1) + 0.5])
@@ -35,7 +35,7 @@ class Infections(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, reproduction: Tensor, seed: Tensor, serial: Tensor, population: float) -> Tensor:  # noqa: ANN401
-        """The days one after the other."""
+        """Compute the infections day by day."""
         r, backwards = reproduction.detach().numpy(), serial.numpy()[::-1].copy()
         days, reach = len(r), len(serial)
         padded, pressure, left = np.zeros(reach + days), np.zeros(days), np.zeros(days)
@@ -51,7 +51,7 @@ class Infections(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:  # noqa: ANN401
-        """The adjoint, from the last day to the first: a day is felt through all that come after it."""
+        """Compute the adjoint from the last day to the first."""
         r, s, pressure, left, population = ctx.known
         days, reach = len(r), len(s)
         adjoint, growth = gradient.numpy().copy(), r * left

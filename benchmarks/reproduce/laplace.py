@@ -1,4 +1,4 @@
-"""Where a density has its mode and how wide it is there: coordinates in which a sampler takes few steps."""
+"""Coordinates centred at the mode of a density and scaled by its curvature, in which a sampler takes few steps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
-#: How far apart gradients are taken for second derivatives.
+#: Step of finite differences for second derivatives.
 STEP = 1e-4
-#: Curvatures below this are taken for this: hardly any, and there is none that would be negative.
-LEAST = 0.1
-#: How often to look for the mode, each time in the coordinates of the time before.
+#: Lower bound of curvatures.
+MIN_CURVATURE = 0.1
+#: Number of searches for the mode, each in the coordinates of the previous one.
 ROUNDS = 4
 
 
@@ -22,7 +22,7 @@ class Coordinates:
 
     Args:
         log_density: The log of a density of x `[P]`.
-        start: Where to look for its mode from.
+        start: Start of the search for its mode.
     """
 
     log_density: Callable[[Tensor], Tensor]
@@ -30,14 +30,14 @@ class Coordinates:
 
     def __post_init__(self) -> None:
         self.mode, self.scale = self.start, torch.eye(len(self.start), dtype=self.start.dtype)
-        for _ in range(ROUNDS):  # where a search is slow, the next one has better coordinates
+        for _ in range(ROUNDS):  # each search has better coordinates than the previous one
             search = {"method": "L-BFGS-B", "options": {"maxiter": 300}}
             found = minimize(self._value_and_gradient, np.zeros(len(self.start)), jac=True, **search).x
             self.mode = self.back(torch.from_numpy(found))
             self._rescale()
 
     def _rescale(self) -> None:
-        """Make the density as wide in all directions, at the mode."""
+        """Make the curvature at the mode equal in all directions."""
         rows = []
         for i in range(len(self.start)):
             step = np.zeros(len(self.start))
@@ -46,7 +46,7 @@ class Coordinates:
             rows.append((up - down) / (2 * STEP))
         curvature = np.stack(rows)
         values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
-        self.scale = self.scale @ torch.from_numpy(vectors / np.sqrt(values.clip(LEAST)))
+        self.scale = self.scale @ torch.from_numpy(vectors / np.sqrt(values.clip(MIN_CURVATURE)))
 
     def back(self, w: Tensor) -> Tensor:
         """x at w `[..., P]`."""

@@ -1,4 +1,4 @@
-"""Which runs are to be made, and in which order."""
+"""The runs to carry out, and their order."""
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -8,20 +8,20 @@ from benchmarks.reproduce.experiment import Experiment
 from benchmarks.reproduce.runs import Run
 from gpvae.utils.checks import nearest
 
-#: Minutes up to which all seeds of an experiment come before any that takes longer.
+#: Limits in minutes between short, medium and long runs, which are carried out in this order.
 SHORT, LONG = 1.0, 8.0
 
 
 def chosen(experiments: Sequence[Experiment], only: Sequence[str], quick: bool = False) -> list[Experiment]:
-    """The experiments that some patterns name; all of them without any.
+    """The experiments that match some patterns; all of them without patterns.
 
     Args:
         experiments: All experiments.
         only: Names, groups, or patterns such as `solar_*_M50`.
-        quick: Leave out those that the quick plan does not have.
+        quick: Leave out those that are not part of the quick plan.
 
     Raises:
-        ValueError: A pattern names none.
+        ValueError: A pattern matches no experiment.
     """
     for pattern in only:
         if not any(_named(experiment, pattern) for experiment in experiments):
@@ -36,21 +36,21 @@ def plan(experiments: Iterable[Experiment], seeds: int | None, where: Path, quic
 
     Args:
         experiments: The experiments.
-        seeds: How many seeds; those of the paper if not given, one in the quick plan.
+        seeds: Number of seeds; by default that of the paper, and one in the quick plan.
         where: Folder of all runs.
-        quick: Take the short form of each.
+        quick: Use the short form of each.
     """
     runs = [
         Run(experiment, seed, where, quick, pictures=seed == 1)
         for experiment in experiments
         for seed in range(1, (seeds or (1 if quick else experiment.seeds)) + 1)
     ]
-    return sorted(runs, key=lambda run: (_class(run.minutes), run.seed))
+    return sorted(runs, key=lambda run: (_length_class(run.minutes), run.seed))
 
 
 def _named(experiment: Experiment, pattern: str) -> bool:
     return experiment.group == pattern or fnmatchcase(experiment.name, pattern)
 
 
-def _class(minutes: float) -> int:
+def _length_class(minutes: float) -> int:
     return (minutes > SHORT) + (minutes > LONG)

@@ -1,6 +1,6 @@
-"""A run in a process of its own.
+"""A run in its own process.
 
-Each process is forked from one that has the package imported already: most runs take less time than the import does.
+Each process is forked from one that has already imported the package: most runs take less time than the import.
 """
 
 import multiprocessing as mp
@@ -15,14 +15,14 @@ from benchmarks.reproduce.runs import Run
 from gpvae.cli.run_folder import LOCK_TIMEOUT, clear
 from gpvae.utils.locks import acquire
 
-#: How a run that another process is at ends.
+#: Exit code if another process is carrying out the run.
 BUSY = 75
-#: For small matrices one thread is best, and processes do not fight over cores.
+#: One thread is fastest for small matrices, and processes do not compete for cores.
 THREADS = {"OMP_NUM_THREADS": "1"}
 
 
 def context() -> BaseContext:
-    """What processes come from."""
+    """The multiprocessing context."""
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     made = mp.get_context("forkserver")
@@ -31,23 +31,23 @@ def context() -> BaseContext:
 
 
 def carry_out(run: Run, words: Sequence[str], before: float) -> None:
-    """The whole life of a process: carry out a run, and end with the exit code of its program.
+    """Carry out a run, and exit with the exit code of its program.
 
     Args:
         run: The run.
         words: Its command, after the name of the program.
-        before: Seconds spent on it before an interruption.
+        before: Seconds spent before an interruption.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; whoever started this ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent ends this one
     log, is_fit = run.log, bool(run.experiment.config)
     log.parent.mkdir(parents=True, exist_ok=True)
-    if acquire(log.with_suffix(".lock"), LOCK_TIMEOUT) is None:  # for as long as this process lives
+    if acquire(log.with_suffix(".lock"), LOCK_TIMEOUT) is None:  # held until this process ends
         sys.exit(BUSY)
     with log.open("w") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     if list(words) == run.words:
-        clear(run.where / run.folder)  # else a checkpoint of something else would pass for its own
+        clear(run.where / run.folder)  # so that it does not resume from a checkpoint of another run
     run.write(spent=before)
     os.chdir(run.where)
     print(f"$ {'gpvae' if is_fit else 'renewal_run'} {' '.join(words)}", flush=True)
@@ -62,11 +62,11 @@ def carry_out(run: Run, words: Sequence[str], before: float) -> None:
         renewal(words)
 
 
-def last_words(log: Path) -> str:
-    """The last line of a log that says something: why a run failed."""
+def last_error(log: Path) -> str:
+    """The last error in a log, or its last line."""
     try:
         lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     except OSError:
-        return "it left no log"
+        return "no log"
     errors = [line for line in lines if line.startswith("error:")]
-    return (errors or lines or ["it said nothing"])[-1]
+    return (errors or lines or ["empty log"])[-1]

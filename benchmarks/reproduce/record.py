@@ -1,7 +1,7 @@
-"""The end of each run in one line of a table that is kept with the page, so that machines and years can share the work.
+"""A table with the final scores of each run, kept beside the page, so that runs can be spread over machines and time.
 
-A run takes minutes to hours and its folder megabytes; its line takes a hundred bytes. It counts as long as the plan
-still has its command.
+A run takes minutes to hours and its folder megabytes; its line takes a hundred bytes. A line is valid as long as the
+plan still has its command.
 """
 
 import csv
@@ -19,19 +19,19 @@ from gpvae.utils.atomic import replacing
 
 @dataclass(frozen=True)
 class Line:
-    """What is kept of a run; NaN where it has no such score.
+    """Final scores of a run; NaN for scores that it does not have.
 
     Attributes:
         experiment: Name of the experiment.
         seed: Its seed.
         command: Digest of its command.
         nlpd: NLPD over the test points of all tasks, after the last one.
-        forgetting: By how much the NLPD of a task has risen since it was just learnt, mean over tasks.
+        forgetting: Mean over tasks of the increase of the NLPD since the task was just learnt.
         rmse: As NLPD.
         accuracy: As NLPD.
         ece: As NLPD.
-        seconds: How long all tasks took: learning, scoring and saving.
-        made_by: Which gpvae made it.
+        seconds: Seconds for all tasks: learning, scoring and saving.
+        made_by: Version of gpvae.
     """
 
     experiment: str
@@ -47,7 +47,7 @@ class Line:
 
     @property
     def key(self) -> tuple[str, int]:
-        """There is one line for each."""
+        """The table has one line for each key."""
         return self.experiment, self.seed
 
 
@@ -57,7 +57,7 @@ NUMBERS = [field.name for field in fields(Line) if field.type is float]
 
 
 def gather(experiments: Iterable[Experiment], folder: Path, path: Path) -> list[Line]:
-    """A line for each run that is finished in a folder or was before, as the plan has them; those in the folder count.
+    """A line for each planned run that is finished in a folder or in a table; the folder takes precedence.
 
     Args:
         experiments: The table of experiments.
@@ -73,7 +73,7 @@ def gather(experiments: Iterable[Experiment], folder: Path, path: Path) -> list[
         before = earlier.get((run.experiment.name, run.seed))
         if before and before.command != run.digest:
             before = None
-        line = look(run) if run.finished() else None
+        line = summarise(run) if run.finished() else None
         if line and before and math.isnan(line.seconds):  # folders of earlier versions hold no times
             line = replace(line, seconds=before.seconds)
         if line or before:
@@ -81,8 +81,8 @@ def gather(experiments: Iterable[Experiment], folder: Path, path: Path) -> list[
     return lines
 
 
-def beyond(path: Path, planned: Iterable[Planned]) -> list[Planned]:
-    """The runs of a plan that a table does not have: what is left for this machine.
+def missing_from(path: Path, planned: Iterable[Planned]) -> list[Planned]:
+    """The runs of a plan that are not in a table.
 
     Args:
         path: The table.
@@ -99,8 +99,8 @@ def beyond(path: Path, planned: Iterable[Planned]) -> list[Planned]:
     return [run for run in planned if (run.experiment.name, run.seed, run.digest) not in known]
 
 
-def look(planned: Planned) -> Line | None:
-    """The line of a run that is finished; None if its scores cannot be read.
+def summarise(planned: Planned) -> Line | None:
+    """The line of a finished run; None if its scores cannot be read.
 
     Args:
         planned: The run.
@@ -123,7 +123,7 @@ def look(planned: Planned) -> Line | None:
 
 
 def last(table: TaskTable, metric: str) -> float:
-    """A score over all tasks at the end.
+    """The final score over all tasks.
 
     Args:
         table: The scores of a run.
@@ -133,13 +133,13 @@ def last(table: TaskTable, metric: str) -> float:
 
 
 def read(path: Path) -> list[Line]:
-    """Read a table; nothing if there is none.
+    """Read a table; empty if there is none.
 
     Args:
         path: The file.
 
     Raises:
-        ValueError: It is not what `write` writes.
+        ValueError: The file has other columns.
     """
     if not path.exists():
         return []
@@ -158,7 +158,7 @@ def _typed(row: dict[str, str]) -> dict[str, str | int | float]:
 
 
 def write(path: Path, lines: Sequence[Line]) -> None:
-    """Write a table, all at once.
+    """Write a table atomically.
 
     Args:
         path: The file.

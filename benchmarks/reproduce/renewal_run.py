@@ -1,7 +1,7 @@
 """The renewal model on the split of a run on COVID: sampled by NUTS, scored on the same test days as the GPs.
 
-It is fitted once, offline, to the training days of all tasks, as in the paper, and leaves behind what `gpvae fit`
-leaves: `task_metrics.csv` (after the last task only) and `config.yaml`; besides, `diagnostics.json`.
+It is fitted once, offline, to the training days of all tasks, as in the paper, and writes the files of `gpvae fit`,
+`task_metrics.csv` (after the last task only) and `config.yaml`, and `diagnostics.json`.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The command line.
 
     Args:
-        argv: Arguments; those of the process if not given.
+        argv: Arguments; by default those of the process.
     """
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--name", default="covid_renewal")
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def write(
     folder: Path, scores: TaskScores, diagnostics: dict[str, Any], data: Covid, options: argparse.Namespace
 ) -> None:
-    """Leave scores, diagnostics and a config for the report."""
+    """Write scores, diagnostics and a config for the report."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / DIAGNOSTICS).write_text(json.dumps(diagnostics, indent=1) + "\n")
     known = {"num_tasks": data.num_tasks, "num_test": data.num_test, "statistics": data.statistics}

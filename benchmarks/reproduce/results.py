@@ -1,4 +1,4 @@
-"""Write the scores of all runs, those in a folder and those made before, as a page and a table.
+"""Write the scores of all runs, from a folder and from the existing table, as a page and a table.
 
 `python -m benchmarks.reproduce.results --folder FOLDER`
 """
@@ -16,7 +16,7 @@ from benchmarks.reproduce.record import Line, gather, write
 from gpvae.results.experiments import Interval, mean_interval
 
 PAGE = Path("docs/paper_runs.md")
-#: What each table is about, by the group of its experiments.
+#: Title of each table, by the group of its experiments.
 TITLES = {
     "toy": "Made-up series",
     "solar": "Solar",
@@ -27,7 +27,7 @@ TITLES = {
     "era5_sample": "ERA5, the synthetic sample",
     "era5_finse": "ERA5, Finse",
 }
-#: Columns of scores: heading and what of a line.
+#: Columns of scores: heading and attribute of a line.
 SCORES = {"NLPD": "nlpd", "forgetting": "forgetting", "RMSE": "rmse", "accuracy": "accuracy", "ECE": "ece"}
 AGAINST = "against OVC"
 HEAD = """\
@@ -48,12 +48,14 @@ def main(argv: Sequence[str] | None = None, experiments: Sequence[Experiment] = 
     """The command line.
 
     Args:
-        argv: Arguments; those of the process if not given.
+        argv: Arguments; by default those of the process.
         experiments: The table of experiments.
     """
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--folder", type=Path, default=Path("runs/reproduce"), help="where the runs are")
-    parser.add_argument("--output", type=Path, default=PAGE, help="where the page goes, and the table, as .csv")
+    parser.add_argument("--folder", type=Path, default=Path("runs/reproduce"), help="folder of the runs")
+    parser.add_argument(
+        "--output", type=Path, default=PAGE, help="file of the page; the table is written beside it, as .csv"
+    )
     arguments = parser.parse_args(argv)
     record = arguments.output.with_suffix(".csv")
     lines = gather(experiments, arguments.folder, record)
@@ -69,7 +71,7 @@ def page(experiments: Sequence[Experiment], lines: Sequence[Line]) -> str:
 
     Args:
         experiments: The table of experiments.
-        lines: What is known of all runs.
+        lines: Lines of all runs.
     """
     known: dict[str, dict[int, Line]] = {experiment.name: {} for experiment in experiments}
     for line in lines:
@@ -88,7 +90,7 @@ def page(experiments: Sequence[Experiment], lines: Sequence[Line]) -> str:
 
 
 def row(experiment: Experiment, known: Mapping[str, Mapping[int, Line]]) -> dict[str, str]:
-    """What the runs of an experiment say together, by column.
+    """Means over the runs of an experiment, by column.
 
     Args:
         experiment: The experiment.
@@ -99,11 +101,11 @@ def row(experiment: Experiment, known: Mapping[str, Mapping[int, Line]]) -> dict
     for heading, name in SCORES.items():
         values = [getattr(line, name) for line in lines.values()]
         if not all(map(math.isnan, values)):
-            cells[heading] = in_digits(mean_interval(values), 3)
+            cells[heading] = format_interval(mean_interval(values), 3)
     if experiment.against not in (None, experiment.name):
         others = known.get(str(experiment.against), {})
         if gaps := [line.nlpd - others[seed].nlpd for seed, line in lines.items() if seed in others]:
-            cells[AGAINST] = in_digits(mean_interval(gaps), 3, "+")
+            cells[AGAINST] = format_interval(mean_interval(gaps), 3, "+")
     if times := [line.seconds for line in lines.values() if not math.isnan(line.seconds)]:
         cells["seconds"] = f"{statistics.median(times):.1f}"
     return cells
@@ -123,13 +125,13 @@ def sheet(found: Sequence[tuple[Experiment, dict[str, str]]]) -> Iterable[str]:
         yield f"| `{experiment.name}` | {experiment.paper} | {' | '.join(cells.get(name, '–') for name in columns)} |"
 
 
-def in_digits(cell: Interval, digits: int, sign: str = "") -> str:
+def format_interval(cell: Interval, digits: int, sign: str = "") -> str:
     """Mean and half the width of the interval, if there is one.
 
     Args:
         cell: Mean and interval.
-        digits: How many digits after the point.
-        sign: `+` to give numbers above zero a sign, too.
+        digits: Number of decimals.
+        sign: `+` to show the sign of positive numbers.
     """
     if math.isnan(cell.mean):
         return "–"

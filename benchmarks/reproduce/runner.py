@@ -1,4 +1,4 @@
-"""Carries out runs, some at a time, and says what becomes of them."""
+"""Carries out runs in parallel, and prints how each ended."""
 
 import time
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from multiprocessing.process import BaseProcess
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from benchmarks.reproduce.estimate import in_words, remaining
-from benchmarks.reproduce.process import BUSY, carry_out, context, last_words
+from benchmarks.reproduce.estimate import format_duration, remaining
+from benchmarks.reproduce.process import BUSY, carry_out, context, last_error
 from benchmarks.reproduce.runs import Run
 
-#: Seconds after which to look whether to stop.
+#: Seconds between checks for an interruption.
 PAUSE = 0.5
 
 
@@ -29,13 +29,13 @@ class Started:
 
     @property
     def spent(self) -> float:
-        """Seconds so far, those before an interruption too."""
+        """Seconds so far, including those before an interruption."""
         return self.before + time.monotonic() - self.since
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that did not end well, and why."""
+    """A failed run, and the reason."""
 
     run: Run
     reason: str
@@ -45,9 +45,9 @@ class Runner:
     """Carries out runs.
 
     Args:
-        runs: All runs of the plan; finished ones are left as they are.
-        jobs: How many run at a time.
-        console: Where to say what becomes of them.
+        runs: All runs of the plan; finished ones are kept.
+        jobs: Number of parallel runs.
+        console: Console for messages.
     """
 
     def __init__(self, runs: Sequence[Run], jobs: int, console: Console) -> None:
@@ -60,13 +60,13 @@ class Runner:
         self.interrupted = False
 
     def interrupt(self) -> None:
-        """Stop soon; from a signal handler."""
+        """Stop at the next check; for signal handlers."""
         self.interrupted = True
 
     def carry_out(self) -> list[Failure]:
-        """Carry out what is left; returns what failed. Stops where `interrupt` says so."""
+        """Carry out the remaining runs until all have ended or `interrupt` is called; returns the failures."""
         total = len(self.finished) + len(self.left)
-        words = f"{len(self.finished)} of {total} runs are there; the rest takes about {self._rest()}"
+        words = f"{len(self.finished)} of {total} runs are finished; the rest takes about {self._rest()}"
         self.console.print(words, highlight=False)
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         shown = self.console.is_terminal
@@ -87,7 +87,7 @@ class Runner:
         return self.failures
 
     def _start(self, run: Run, processes: BaseContext) -> None:
-        words, before = run.to_go_on(), float(run.read().get("spent") or 0.0)
+        words, before = run.next_words(), float(run.read().get("spent") or 0.0)
         before = before if words != run.words else 0.0
         run.where.mkdir(parents=True, exist_ok=True)
         process = processes.Process(target=carry_out, args=(run, words, before), name=run.label)  # type: ignore[attr-defined]
@@ -108,7 +108,9 @@ class Runner:
         else:
             if code != BUSY:
                 run.write(spent=started.spent)
-            reason = "another process is at it" if code == BUSY else f"exit code {code}: {last_words(run.log)}"
+            reason = (
+                "another process is carrying it out" if code == BUSY else f"exit code {code}: {last_error(run.log)}"
+            )
             self.failures.append(Failure(run, reason))
             outcome = f"FAILED, {reason}"
         total = len(self.finished) + len(self.left) + len(self.failures)
@@ -117,10 +119,10 @@ class Runner:
         self.console.print(words, highlight=False, markup=False, soft_wrap=True)
 
     def _rest(self) -> str:
-        return in_words(remaining(self.finished, self.left, self.jobs))
+        return format_duration(remaining(self.finished, self.left, self.jobs))
 
     def _stop(self) -> None:
-        """End what is still under way, which can be gone on with."""
+        """Terminate the runs under way, which can be resumed."""
         for started in self.under_way.values():
             started.process.terminate()
         for started in self.under_way.values():

@@ -1,4 +1,4 @@
-"""One run of an experiment: its command, its folder, and how far it has come."""
+"""A run of an experiment: its command, its folder and its record."""
 
 import hashlib
 import json
@@ -11,13 +11,13 @@ from gpvae.metrics.task_table import FILE_NAME
 from gpvae.results.runs import read_runs
 from gpvae.utils.atomic import replacing
 
-#: Folders beside `runs/`: what the programs say, and what became of each run.
+#: Folders beside `runs/`: output of the programs, and a record of each run.
 LOGS, RECORDS = "logs", "records"
-#: Checkpoints of single tasks are worth gigabytes over all runs; to go on, the last one is enough.
+#: Checkpoints of all tasks would take gigabytes; the last one is enough to resume.
 ALWAYS = ("--checkpoint.keep_tasks=false",)
-#: Pictures are of the first seed: after each task where there are few of them, else after the last.
+#: Figures are drawn for the first seed: after every n-th task, by group, else after the last.
 PICTURES = {"toy": 1, "moons": 1}
-#: About how long a run of the quick plan takes, at most.
+#: Approximate upper bound of a run in the quick plan.
 QUICK_MINUTES = 0.3
 NO_PICTURES = "--figures.enabled=false"
 
@@ -30,7 +30,7 @@ class Run:
         experiment: The experiment.
         seed: Seed of data and model.
         where: Folder of all runs.
-        quick: Whether it is the short form of it.
+        quick: Whether it is the short form of the experiment.
         pictures: Whether it draws figures.
     """
 
@@ -42,12 +42,12 @@ class Run:
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """Its name in messages."""
         return f"{self.experiment.name}, seed {self.seed}"
 
     @property
     def minutes(self) -> float:
-        """About how long it takes on one core."""
+        """Approximate time on one core."""
         return min(self.experiment.minutes, QUICK_MINUTES) if self.quick else self.experiment.minutes
 
     @property
@@ -57,17 +57,17 @@ class Run:
 
     @property
     def log(self) -> Path:
-        """What the program says."""
+        """The log of its output."""
         return self.where / LOGS / self.experiment.name / f"seed_{self.seed}.txt"
 
     @property
     def record(self) -> Path:
-        """What became of it."""
+        """The file of its record."""
         return self.where / RECORDS / self.experiment.name / f"seed_{self.seed}.json"
 
     @property
     def words(self) -> list[str]:
-        """The command without the name of the program, and without going on."""
+        """The arguments of its program, without resuming."""
         options = {**self.experiment.options, **((self.experiment.quick or {}) if self.quick else {})}
         given = [
             f"--{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in options.items()
@@ -81,29 +81,29 @@ class Run:
 
     @property
     def digest(self) -> str:
-        """Tells its command from others."""
+        """A digest of its command."""
         return hashlib.sha256("\n".join(self._kept_words()).encode()).hexdigest()[:8]
 
     def finished(self) -> bool:
-        """Whether this very run has ended well."""
+        """Whether a run with this command has succeeded."""
         known = self.read()
         done = known.get("seconds") is not None and known.get("words") == self._kept_words()
         return done and (self.where / self.folder / FILE_NAME).is_file()
 
     def unfinished(self) -> str:
-        """Why it does not count although its program ended well; empty if it does."""
+        """Why it is incomplete although its program succeeded; empty if it is complete."""
         _, left_out = read_runs([self.where / self.folder])
         return left_out[0].reason if left_out else ""
 
-    def to_go_on(self) -> list[str]:
-        """The command: from the last checkpoint where this very run was begun and left one, else from the start."""
+    def next_words(self) -> list[str]:
+        """The arguments of its program, resuming from the last checkpoint of a run with this command, if any."""
         begun = self.read().get("words") == self._kept_words()
         last = self.where / self.folder / "checkpoints" / "last.ckpt"
-        goes_on = self.experiment.config and begun and last.is_file()
-        return [*self.words, "--ckpt_path=last"] if goes_on else self.words
+        resumes = self.experiment.config and begun and last.is_file()
+        return [*self.words, "--ckpt_path=last"] if resumes else self.words
 
     def read(self) -> dict[str, Any]:
-        """What is known of it; nothing if there is no record, or a damaged one."""
+        """Its record; empty if there is none or it is damaged."""
         try:
             known = json.loads(self.record.read_text())
         except (OSError, ValueError):
@@ -111,11 +111,11 @@ class Run:
         return known if isinstance(known, dict) else {}
 
     def write(self, seconds: float | None = None, spent: float = 0.0) -> None:
-        """Keep a record.
+        """Write its record.
 
         Args:
-            seconds: How long it took in all; None while it has not ended well.
-            spent: Seconds so far, where it has not.
+            seconds: Total seconds; None until it has succeeded.
+            spent: Seconds so far, until it has succeeded.
         """
         self.record.parent.mkdir(parents=True, exist_ok=True)
         known = {"words": self._kept_words(), "seconds": seconds, "spent": spent}
@@ -123,6 +123,6 @@ class Run:
             unfinished.write_text(json.dumps(known, indent=1) + "\n")
 
     def _kept_words(self) -> list[str]:
-        """The words that make the run what it is: not where the checkout is, nor whether it is drawn."""
+        """The arguments that determine the results: without the path of the checkout and options of figures."""
         words = [f"{self.experiment.config}.yaml" if word == str(self.experiment.file) else word for word in self.words]
         return [word for word in words if not word.startswith("--figures.")]

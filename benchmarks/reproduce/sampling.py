@@ -1,4 +1,4 @@
-"""Samples of the renewal model by NUTS, several chains one after the other, and whether they agree."""
+"""Samples of the renewal model by NUTS in several chains, with diagnostics."""
 
 import time
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from torch.distributions import NegativeBinomial
 from benchmarks.reproduce.laplace import Coordinates
 from benchmarks.reproduce.renewal import Quantities, Renewal, counts
 
-#: At most 2⁷ - 1 gradients a sample.
-DEEPEST = 7
-#: Which share of its proposals a chain is to accept: with more, steps are shorter, and few of them diverge.
-ACCEPTED = 0.95
-#: How often to look for the mode, each time in the coordinates of what data say near the one before.
+#: At most 2⁷ - 1 gradients for each sample.
+MAX_TREE_DEPTH = 7
+#: Target acceptance probability; higher values give shorter steps and fewer divergences.
+TARGET_ACCEPTANCE = 0.95
+#: Number of searches for the mode, each with the site at the previous one.
 ROUNDS = 3
 
 
@@ -38,7 +38,7 @@ class Drawn:
 
     def predict(self, days: Tensor) -> NegativeBinomial:
         """Counts on some days, one distribution for each sample `[N, C · S]`."""
-        samples = [self.model.cut(point) for point in self.points.flatten(0, 1)]
+        samples = [self.model.constrain(point) for point in self.points.flatten(0, 1)]
         means = [self.model.expected_deaths(sample)[days] for sample in samples]
         return counts(torch.stack(means, dim=-1), torch.stack([sample.spread for sample in samples]))
 
@@ -47,25 +47,25 @@ def sample(days: Tensor, deaths: Tensor, num_days: int, chains: int, warmup: int
     """Sample the model.
 
     Args:
-        days: Days that were observed, from 0 `[N]`.
+        days: Observed days, from 0 `[N]`.
         deaths: Deaths on them `[N]`.
-        num_days: How many days there are in all.
-        chains: How many chains.
-        warmup: Steps of each that only adapt.
-        samples: Steps of each after these.
+        num_days: Number of days in all.
+        chains: Number of chains.
+        warmup: Warm-up steps of each chain.
+        samples: Samples of each chain.
         seed: Seed of the chains.
     """
     model, started = Renewal(num_days), time.monotonic()
     coordinates = around_mode(model, days, deaths)
     for _ in range(ROUNDS - 1):
-        model = model.around(model.cut(coordinates.mode), days, deaths)
+        model = model.around(model.constrain(coordinates.mode), days, deaths)
         coordinates = around_mode(model, days, deaths)
     drawn, divergences = [], 0
     for chain in range(chains):
         pyro.set_rng_seed(1000 * seed + chain)
-        how = {"adapt_mass_matrix": False, "target_accept_prob": ACCEPTED, "max_tree_depth": DEEPEST}
+        how = {"adapt_mass_matrix": False, "target_accept_prob": TARGET_ACCEPTANCE, "max_tree_depth": MAX_TREE_DEPTH}
         kernel = NUTS(potential_fn=coordinates, **how)
-        # As far apart as draws from the posterior, as judged at its mode.
+        # Dispersed like draws from the Laplace approximation.
         begin = {"w": torch.randn(len(coordinates.mode), dtype=torch.float64)}
         mcmc = MCMC(kernel, samples, warmup, initial_params=begin, disable_progbar=True)
         mcmc.run()
@@ -79,11 +79,11 @@ def sample(days: Tensor, deaths: Tensor, num_days: int, chains: int, warmup: int
 
 
 def around_mode(model: Renewal, days: Tensor, deaths: Tensor) -> Coordinates:
-    """Coordinates in which the posterior is about as wide in all directions.
+    """Coordinates in which the posterior has about the same scale in all directions.
 
     Args:
         model: The model.
-        days: Days that were observed, from 0 `[N]`.
+        days: Observed days, from 0 `[N]`.
         deaths: Deaths on them `[N]`.
     """
     return Coordinates(lambda x: model.log_density(x, days, deaths), model.start)
@@ -96,7 +96,7 @@ def diagnose(model: Renewal, points: Tensor) -> dict[str, Any]:
         model: The model.
         points: Samples `[C, S, P]`.
     """
-    quantities = [model.cut(point) for point in points.flatten(0, 1)]
+    quantities = [model.constrain(point) for point in points.flatten(0, 1)]
     found = torch.stack([torch.hstack(quantity) for quantity in quantities]).unflatten(0, points.shape[:2])
     r_hat, size = split_gelman_rubin(found, 0, 1), effective_sample_size(found, 0, 1)
     lengths = [part.numel() for part in quantities[0]]

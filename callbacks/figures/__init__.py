@@ -1,4 +1,4 @@
-"""Pictures of what a model knows after each task, and the callback that has them drawn."""
+"""Figures of predictions and scores after each task, and the callback that draws them."""
 
 from callbacks.figures.callback import TaskFigures
 

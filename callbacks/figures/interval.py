@@ -1,4 +1,4 @@
-"""The interval in which a prediction expects about 95 % of the observations."""
+"""Predictive intervals of about 95 %."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from scipy.special import betainc, pdtr
 from torch import Tensor
 from torch.distributions import Bernoulli, Distribution, MixtureSameFamily, NegativeBinomial, Poisson
 
-#: Probability below the mean of a normal distribution less two standard deviations.
+#: Probability of a normal variable more than two standard deviations below its mean.
 TAIL = 0.5 * math.erfc(math.sqrt(2.0))
 
 Floats = NDArray[np.float64]
@@ -31,7 +31,7 @@ def two_sd_interval(y: Distribution) -> tuple[Tensor, Tensor] | None:
 
 
 def _count_cdf(y: Distribution) -> Callable[[Floats], Floats] | None:
-    """P(y <= k) at counts k `[N]`, where y is a count or a mixture of such."""
+    """P(y <= k) at counts k `[N]`; None unless y is a count or a mixture of counts."""
     if isinstance(y, MixtureSameFamily):
         part = _count_cdf(y.component_distribution)
         weights = _array(y.mixture_distribution.probs)
@@ -46,7 +46,7 @@ def _count_cdf(y: Distribution) -> Callable[[Floats], Floats] | None:
 
 
 def _count_quantile(cdf: Callable[[Floats], Floats], mean: Tensor, probability: float) -> Tensor:
-    """The least count k with P(y <= k) >= probability, by bisection."""
+    """The smallest count k with P(y <= k) >= probability, by bisection."""
     low = np.full(mean.shape, -1.0)  # P(y <= low) < probability <= P(y <= high)
     high = np.ceil(_array(mean) / (1 - probability)) + 1  # Markov: P(y > k) <= mean / k
     while bool((high - low > 1).any()):

@@ -1,4 +1,4 @@
-"""The figure of series as they are remembered: a few locations and variables, in the units of the data."""
+"""The figure of reconstructed series: a few locations and variables, in physical units."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,45 +10,46 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from callbacks.figures import time_panels
-from callbacks.figures.remembered import Span, distant_series, shown_tasks, telling_variables
+from callbacks.figures.series_predictions import Span, distant_series, representative_variables, task_spans
 from callbacks.figures.units import readable_units
 from datamodules.era5 import SeriesStream
-from gpvae.plotting.canvas import INK, LABEL, SMALL, TITLE, frame
+from gpvae.plotting.canvas import INK, LABEL, SMALL, TITLE, style_axes
 from gpvae.vae.model import GPVAE
 
 #: Sizes in inches.
-WIDTH, ROW, HEAD, FOOT, LEFT, RIGHT = 10.0, 1.25, 0.66, 0.45, 0.75, 0.1
+WIDTH, ROW, TOP, BOTTOM, LEFT, RIGHT = 10.0, 1.25, 0.66, 0.45, 0.75, 0.1
 
 
-def reconstructions_figure(vae: GPVAE, stream: SeriesStream, num_seen: int, num_points: int, dpi: int) -> Figure:
-    """Series of the first task and the last two, as the model has them now, over what was observed.
+def reconstructions_figure(vae: GPVAE, stream: SeriesStream, num_learnt: int, num_points: int, dpi: int) -> Figure:
+    """Predictions for the first task and the last two by the present model, over the observations.
 
     Args:
         vae: A trained model.
-        stream: What it has learnt from.
-        num_seen: How many tasks have been learnt.
+        stream: The stream that it has learnt from.
+        num_learnt: How many tasks have been learnt.
         num_points: Number of grid points along the time axis.
         dpi: Pixels per inch.
     """
-    chosen, variables = distant_series(stream), telling_variables(stream)
-    parts = shown_tasks(num_seen)
-    spans = [Span.of(vae, stream, tasks, chosen, num_points * len(tasks) // sum(map(len, parts))) for tasks in parts]
-    figure = Figure((WIDTH, HEAD + ROW * len(variables) + FOOT), dpi=dpi, facecolor="white")
-    grid = _axes(figure, len(variables), len(chosen), [len(tasks) for tasks in parts])
+    series, variables = distant_series(stream), representative_variables(stream)
+    parts = task_spans(num_learnt)
+    num_tasks = sum(map(len, parts))
+    spans = [Span.predict(vae, stream, tasks, series, num_points * len(tasks) // num_tasks) for tasks in parts]
+    figure = Figure((WIDTH, TOP + ROW * len(variables) + BOTTOM), dpi=dpi, facecolor="white")
+    grid = _axes(figure, len(variables), len(series), [len(tasks) for tasks in parts])
     for row, variable in enumerate(variables):
-        factor, label = _readable(stream, spans, variable)
-        for column, number in enumerate(chosen.tolist()):
+        factor, label = _scale_and_label(stream, spans, variable)
+        for column, number in enumerate(series.tolist()):
             panels = list(grid[row, column])
             _draw_panels(panels, stream, spans, column, variable, factor)
             if row == 0:
-                _name_tasks(panels, stream, spans)
-                panels[0].set_title(_place(stream, number), fontsize=LABEL, color=INK, loc="left", pad=14)
+                _label_tasks(panels, stream, spans)
+                panels[0].set_title(_location(stream, number), fontsize=LABEL, color=INK, loc="left", pad=14)
         grid[row, 0, 0].set_ylabel(label, fontsize=LABEL, color=INK)
     for ax in grid[:-1].flat:
-        time_panels.hide_dates(ax)
+        time_panels.hide_date_labels(ax)
     figure.align_ylabels(grid[:, 0, 0])
     note = ", synthetic weather" if stream.synthetic else ""
-    title = f"After task {num_seen} of {stream.num_tasks}{note}"
+    title = f"After task {num_learnt} of {stream.num_tasks}{note}"
     top = 1 - 0.06 / figure.get_figheight()
     figure.suptitle(title, x=0.01, y=top, ha="left", va="top", fontsize=TITLE, color=INK)
     handles, names = grid[0, 0, 0].get_legend_handles_labels()
@@ -58,9 +59,9 @@ def reconstructions_figure(vae: GPVAE, stream: SeriesStream, num_seen: int, num_
 
 
 def _axes(figure: Figure, num_rows: int, num_columns: int, lengths: Sequence[int]) -> NDArray[Any]:
-    """Axes `[row, column, span]`; margins are known, and a layout that looks for them would take longer to draw."""
+    """Axes `[row, column, span]`, with fixed margins: an automatic layout would take longer to draw."""
     height = figure.get_figheight()
-    ends = {"left": LEFT / WIDTH, "right": 1 - RIGHT / WIDTH, "top": 1 - HEAD / height, "bottom": FOOT / height}
+    ends = {"left": LEFT / WIDTH, "right": 1 - RIGHT / WIDTH, "top": 1 - TOP / height, "bottom": BOTTOM / height}
     outer = figure.add_gridspec(num_rows, num_columns, **ends, wspace=0.13, hspace=0.16)
     grid = np.empty((num_rows, num_columns, len(lengths)), dtype=object)
     for row, column in np.ndindex(num_rows, num_columns):
@@ -69,8 +70,8 @@ def _axes(figure: Figure, num_rows: int, num_columns: int, lengths: Sequence[int
     return grid
 
 
-def _readable(stream: SeriesStream, spans: Sequence[Span], v: int) -> tuple[float, str]:
-    """What to multiply a variable by before it is drawn, and the label of its axis."""
+def _scale_and_label(stream: SeriesStream, spans: Sequence[Span], v: int) -> tuple[float, str]:
+    """The factor by which a variable is multiplied to be drawn, and the label of its axis."""
     largest = max(float(np.nanmax(np.abs(span.mean[..., v]))) for span in spans)
     factor, units = readable_units(stream.units[v], largest)
     return factor, f"{stream.variables[v].short_name} ({units})"
@@ -82,31 +83,31 @@ def _draw_panels(
     """One variable at one location, over all spans."""
     observed = np.concatenate([values[b, :, v] for span in spans for _, values in (span.train, span.test)])
     for ax, span in zip(panels, spans, strict=True):
-        frame(ax)
+        style_axes(ax)
         mean, lower, upper = (factor * part[b, :, v] for part in (span.mean, span.lower, span.upper))
-        time_panels.draw_band(ax, _dates(stream, span.times), mean, lower, upper, "90 % interval")
+        time_panels.draw_prediction(ax, _dates(stream, span.times), mean, lower, upper, "90 % interval")
         for (hours, values), held_out in ((span.train, False), (span.test, True)):
-            time_panels.draw_hours(ax, _dates(stream, hours), factor * values[b, :, v], held_out)
+            time_panels.draw_observations(ax, _dates(stream, hours), factor * values[b, :, v], held_out)
         edges = _dates(stream, np.array(span.edges))
-        time_panels.draw_task_edges(ax, edges[1:-1])
-        time_panels.date_axis(ax, edges[0], edges[-1])
+        time_panels.draw_task_boundaries(ax, edges[1:-1])
+        time_panels.format_date_axis(ax, edges[0], edges[-1])
         ax.set_ylim(*time_panels.value_limits(factor * observed))
     for left, right in pairwise(panels):
-        time_panels.draw_gap(left, right)
+        time_panels.draw_axis_break(left, right)
 
 
-def _name_tasks(panels: Sequence[Axes], stream: SeriesStream, spans: Sequence[Span]) -> None:
+def _label_tasks(panels: Sequence[Axes], stream: SeriesStream, spans: Sequence[Span]) -> None:
     for ax, span in zip(panels, spans, strict=True):
         middles = [(begin + end) / 2 for begin, end in pairwise(span.edges)]
         names = [f"task {1 + int(hour // stream.hours_per_task)}" for hour in middles]
-        time_panels.name_tasks(ax, _dates(stream, np.array(middles)), names)
+        time_panels.label_tasks(ax, _dates(stream, np.array(middles)), names)
 
 
 def _dates(stream: SeriesStream, hours: NDArray[np.float64]) -> time_panels.Dates:
     return stream.coordinates.origin + (3600 * hours).round().astype("timedelta64[s]")
 
 
-def _place(stream: SeriesStream, number: int) -> str:
+def _location(stream: SeriesStream, number: int) -> str:
     latitude, longitude = float(stream.coordinates.latitude[number]), float(stream.coordinates.longitude[number])
     longitude = (longitude + 180) % 360 - 180
     return f"{abs(latitude):g}° {'N' if latitude >= 0 else 'S'}, {abs(longitude):g}° {'E' if longitude >= 0 else 'W'}"

@@ -1,4 +1,4 @@
-"""How well each variable is predicted: when its hours had just been learnt, and now."""
+"""Skill by variable: mean scores when tasks were just learnt, and after the last task."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,43 +8,42 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from callbacks.figures.reports import ReportByVariable
-from gpvae.metrics import describe
-from gpvae.plotting.canvas import BLUE, GREY, INK, LABEL, PALE, SMALL, TITLE, VERMILLION, frame
+from gpvae.metrics import TaskTable, describe
+from gpvae.plotting.canvas import BLUE, GREY, INK, LABEL, PALE, SMALL, TITLE, VERMILLION, style_axes
 
 #: Sizes in inches.
-PANEL, ROW, HEAD = 3.4, 0.2, 1.0
+PANEL, ROW, TOP = 3.4, 0.2, 1.0
 
 Floats = NDArray[np.float64]
 
 
-def learnt_and_now(matrix: Floats) -> tuple[float, float]:
-    """The mean over tasks when each was just learnt, and after the last; over tasks of which both are known.
+def initial_and_final(matrix: Floats) -> tuple[float, float]:
+    """Mean scores over tasks when each was just learnt, and after the last task; over tasks with both scores.
 
     Args:
         matrix: `[after, task]`, NaN where there is no value.
     """
-    learnt, now = matrix.diagonal(), matrix[-1]
-    known = np.isfinite(learnt) & np.isfinite(now)
-    return (float(learnt[known].mean()), float(now[known].mean())) if known.any() else (np.nan, np.nan)
+    initial, final = matrix.diagonal(), matrix[-1]
+    known = np.isfinite(initial) & np.isfinite(final)
+    return (float(initial[known].mean()), float(final[known].mean())) if known.any() else (np.nan, np.nan)
 
 
-def skill_figure(report: ReportByVariable, note: str, dpi: int) -> Figure:
-    """A panel for each metric, a row for each variable, the best by the first metric on top.
+def skill_figure(table: TaskTable, note: str, dpi: int) -> Figure:
+    """A panel for each metric and a row for each variable, with the best by the first metric at the top.
 
     Args:
-        report: Knows the scores.
-        note: What the title adds about the data.
+        table: The scores, with at least one variable.
+        note: A note on the data, for the title.
         dpi: Pixels per inch.
     """
     scores = {
-        metric: {variable: learnt_and_now(report.matrix(metric, variable)) for variable in report.variables}
-        for metric in report.metrics
+        metric: {variable: initial_and_final(table.matrix(metric, variable)) for variable in table.variables}
+        for metric in table.metrics
     }
     metric, first = next(iter(scores.items()))
-    losses = {variable: describe(metric).best.loss(now) for variable, (_, now) in first.items()}
+    losses = {variable: describe(metric).best.loss(final) for variable, (_, final) in first.items()}
     order = sorted(first, key=lambda variable: -np.nan_to_num(losses[variable], nan=np.inf))
-    size = (0.6 + PANEL * len(scores), HEAD + ROW * len(order))
+    size = (0.6 + PANEL * len(scores), TOP + ROW * len(order))
     figure = Figure(size, dpi=dpi, facecolor="white", layout="constrained")
     axes = figure.subplots(1, len(scores), squeeze=False, sharey=True)[0]
     for ax, (metric, by_variable) in zip(axes, scores.items(), strict=True):
@@ -60,21 +59,21 @@ def skill_figure(report: ReportByVariable, note: str, dpi: int) -> Figure:
 
 
 def draw_skill(ax: Axes, variables: Sequence[str], scores: Sequence[tuple[float, float]]) -> None:
-    """For each variable a dot when just learnt and a dot now, joined by a bar: its length is what was forgotten.
+    """For each variable a dot for each mean score, joined by a bar, whose length is what was forgotten.
 
     Args:
         ax: Axes.
-        variables: Names, from below.
-        scores: When just learnt, and now.
+        variables: Names, from bottom to top.
+        scores: Initial and final scores.
     """
-    frame(ax)
+    style_axes(ax)
     rows = np.arange(len(variables))
-    learnt, now = np.array(scores).T
+    initial, final = np.array(scores).T
     for row in rows[::2]:
         ax.axhspan(row - 0.5, row + 0.5, color=PALE, lw=0, zorder=0)
-    ax.hlines(rows, learnt, now, color=GREY, lw=2.0, zorder=1)
-    ax.plot(learnt, rows, "o", color="white", mec=BLUE, mew=1.3, ms=5.5, label="just learnt", zorder=3)
-    ax.plot(now, rows, "o", color=VERMILLION, mew=0, ms=5.5, label="after the last task", zorder=2)
+    ax.hlines(rows, initial, final, color=GREY, lw=2.0, zorder=1)
+    ax.plot(initial, rows, "o", color="white", mec=BLUE, mew=1.3, ms=5.5, label="just learnt", zorder=3)
+    ax.plot(final, rows, "o", color=VERMILLION, mew=0, ms=5.5, label="after the last task", zorder=2)
     ax.set_yticks(rows, variables)
     ax.set_ylim(-0.5, len(variables) - 0.5)
     ax.tick_params(axis="y", length=0)

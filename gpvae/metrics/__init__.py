@@ -1,4 +1,4 @@
-"""How good predictions are, task by task, and what is forgotten on the way."""
+"""Metrics of predictive distributions, scores of every task, and forgetting."""
 
 from gpvae.metrics.calibration import ECE
 from gpvae.metrics.description import Description

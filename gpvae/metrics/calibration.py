@@ -1,4 +1,4 @@
-"""Whether predictive intervals hold as many targets as they promise."""
+"""Calibration: whether predictive intervals contain as many targets as they should."""
 
 import hashlib
 from typing import Any
@@ -19,25 +19,25 @@ class ECE(Metric):
     ECE = 1/K Σ_k |1/N Σ_i 1(y_i ∈ [q̂_{(1-c_k)/2}(x_i), q̂_{(1+c_k)/2}(x_i)]) - c_k|, with K levels
     c_k = 0.05, 0.15, ..., 0.95 and q̂_p the empirical p-quantile of S samples of the predictive distribution.
 
-    Empirical quantiles lie a little inside: intervals from S samples hold c_k (S - 1) / (S + 1) of calibrated
-    targets, so with S = 100 even a perfect forecast scores about 0.01.
+    Intervals between empirical quantiles are slightly too narrow: with S samples they contain a fraction
+    c_k (S - 1) / (S + 1) of the targets of a calibrated forecast, which thus scores about 0.01 with S = 100.
 
-    The samples of a batch are drawn from a seed made of the batch itself (its targets and predictive means) and
-    leave the global random state alone. So the same batches give the same result to the last bit, in any order and
-    on any number of processes; cut into other batches, the points give the same up to Monte-Carlo noise.
+    The samples of a batch are drawn with a seed derived from its targets and predictive means, and do not affect the
+    global random state. The result is the same to the last bit for the same batches in any order and on any number of
+    processes; for the same points in other batches it is the same up to Monte-Carlo noise.
 
     Args:
         num_levels: Number K of intervals.
         num_samples: Number S of samples for each point.
-        seed: A different seed draws different samples.
-        kwargs: Handed on to `torchmetrics.Metric`.
+        seed: Seed of the samples.
+        kwargs: Arguments of `torchmetrics.Metric`.
 
     Example:
         >>> import torch
         >>> from torch.distributions import Normal
         >>> ece = ECE()
         >>> ece.update(Normal(torch.zeros(100), torch.ones(100)), torch.full((100,), 9.0))
-        >>> print(f"{ece.compute():.2f}")  # no interval holds any target
+        >>> print(f"{ece.compute():.2f}")  # no interval contains a target
         0.50
     """
 
@@ -53,7 +53,7 @@ class ECE(Metric):
         super().__init__(**kwargs)
         if num_levels < 1 or num_samples < 2:
             raise ValueError(
-                f"calibration takes a level or more and two samples or more; got num_levels={num_levels}, "
+                f"ECE needs at least one level and at least two samples; got num_levels={num_levels}, "
                 f"num_samples={num_samples}"
             )
         self.num_levels, self.num_samples, self.seed = num_levels, num_samples, seed
@@ -62,11 +62,11 @@ class ECE(Metric):
 
     @property
     def levels(self) -> Tensor:
-        """The levels c_k, the middles of K equal parts of [0, 1]."""
+        """The levels c_k, midpoints of K equal parts of [0, 1]."""
         return (torch.arange(self.num_levels, dtype=torch.float64, device=self.device) + 0.5) / self.num_levels
 
     def update(self, predictive: Distribution, target: Tensor) -> None:
-        """Take in test points.
+        """Add test points.
 
         Args:
             predictive: Predictive distribution of each target.
@@ -80,12 +80,12 @@ class ECE(Metric):
         self.count = self.count + target.numel()
 
     def compute(self) -> Tensor:
-        """The error over all points so far; NaN without any."""
+        """The error over all points so far; NaN if there are none."""
         return (self.covered / self.count.double() - self.levels).abs().mean()
 
 
 def batch_seed(predictive: Distribution, target: Tensor, seed: int) -> int:
-    """A seed that is a function of the batch alone, so that no other draw can change it."""
+    """A seed that depends on the batch and the given seed only, not on earlier draws."""
     batch = torch.stack([target.double(), predictive.mean.double()]).cpu().numpy().tobytes()
     return int.from_bytes(
         hashlib.blake2b(batch, digest_size=7, salt=seed.to_bytes(8, "big", signed=True)).digest(), "big"
@@ -93,20 +93,20 @@ def batch_seed(predictive: Distribution, target: Tensor, seed: int) -> int:
 
 
 def seeded_samples(predictive: Distribution, num_samples: int, seed: int) -> Tensor:
-    """Samples `[S, ...]`. Distributions draw from the global random state, which is set aside meanwhile."""
+    """Samples `[S, ...]`, drawn without changing the global random state, which distributions use."""
     device = predictive.mean.device
-    elsewhere = [] if device.type == "cpu" else [device]
-    with torch.random.fork_rng(devices=elsewhere, device_type=device.type):
-        torch.default_generator.manual_seed(seed)  # not torch.manual_seed, which would seed every device there is
-        if elsewhere:
+    accelerators = [] if device.type == "cpu" else [device]
+    with torch.random.fork_rng(devices=accelerators, device_type=device.type):
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed every device
+        if accelerators:
             getattr(torch, device.type).manual_seed(seed)
-        if isinstance(predictive, MixtureSameFamily):  # draws from all its components: S times as many would not fit
+        if isinstance(predictive, MixtureSameFamily):  # draws from every component: one sample at a time saves memory
             return torch.stack([predictive.sample() for _ in range(num_samples)])
         return predictive.sample(torch.Size([num_samples]))
 
 
 def empirical_quantiles(samples: Tensor, probabilities: Tensor) -> Tensor:
-    """Quantiles `[K, ...]` of samples `[S, ...]`, linear between order statistics; `torch.quantile` caps the size."""
+    """Quantiles `[K, ...]` of samples `[S, ...]`, linear between order statistics; `torch.quantile` limits the size."""
     ordered = samples.sort(dim=0).values
     position = probabilities * (len(samples) - 1)
     below = position.floor().long().clamp(max=len(samples) - 2)

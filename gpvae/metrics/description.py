@@ -1,4 +1,4 @@
-"""What a metric is called, which of its scores are better, and how they are drawn."""
+"""The description of a metric: its label, which of its scores are better, and how they are drawn."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from gpvae.metrics.target import LOWER, Target
 
 @dataclass(frozen=True)
 class Description:
-    """Everything that tables, figures and reports need to know about a metric.
+    """What tables, figures and reports need to know about a metric.
 
     Args:
         label: Its name in figures and tables.
@@ -26,7 +26,7 @@ class Description:
 
     @property
     def best(self) -> Target:
-        """The best score, lower by default."""
+        """The target; by default lower scores are better."""
         return self.target or LOWER
 
     @property

@@ -1,4 +1,4 @@
-"""Predictive distributions from samples of f."""
+"""Predictive distributions as mixtures over samples of f."""
 
 import torch
 from gpytorch.likelihoods import GaussianLikelihood, Likelihood
@@ -12,7 +12,7 @@ def monte_carlo(likelihood: Likelihood, f_samples: Tensor) -> MixtureSameFamily:
     Its `log_prob` is log 1/S Σ_s p(y | f_s), not the mean of log p(y | f_s): what `NLPD` needs.
 
     Args:
-        likelihood: A gpytorch likelihood of one function value at each point.
+        likelihood: A gpytorch likelihood of one latent function.
         f_samples: Samples of f, of shape `[S, ...]`.
 
     Example:
@@ -28,5 +28,5 @@ def monte_carlo(likelihood: Likelihood, f_samples: Tensor) -> MixtureSameFamily:
 
 
 def equal_mixture(components: Distribution) -> MixtureSameFamily:
-    """The mixture, with equal weights, over the last axis of a batch of distributions."""
+    """The mixture with equal weights over the last batch dimension of some distributions."""
     return MixtureSameFamily(Categorical(logits=torch.zeros_like(components.mean)), components)

@@ -36,13 +36,11 @@ def check_shapes(predictive: Distribution, target: Tensor) -> None:
 
 
 class PointwiseMean(Metric):
-    """Mean over all points, on all processes, of a score that each point has by itself.
-
-    Points may fall into groups, such as variables: then each group has a mean of its own besides.
+    """Mean of a score over all points, on all processes, and over each group of points, such as a variable.
 
     Args:
-        num_groups: How many groups there are.
-        kwargs: Handed on to `torchmetrics.Metric`.
+        num_groups: Number of groups.
+        kwargs: Arguments of `torchmetrics.Metric`.
     """
 
     description: ClassVar[Description]
@@ -60,40 +58,39 @@ class PointwiseMean(Metric):
 
     @abstractmethod
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:
-        """The score of each point, in the shape of the targets."""
+        """The score of each point, of the shape of the targets."""
 
     def finish(self, mean: Tensor) -> Tensor:
         """The value of the metric for a mean score."""
         return mean
 
     def update(self, predictive: Distribution, target: Tensor, group: Tensor | None = None) -> None:
-        """Take in test points.
+        """Add test points.
 
         Args:
             predictive: Predictive distribution of each target.
             target: Targets, of the same shape.
-            group: Which group each target is of, from 0, of the same shape; all of the first if not given.
+            group: Index of the group of each target, of the same shape; group 0 by default.
         """
         check_shapes(predictive, target)
         score = self.score(predictive, target).double().flatten()
-        place = torch.zeros_like(score, dtype=torch.int64) if group is None else group.flatten()
-        self.total = self.total.index_add(0, place, score)
-        self.count = self.count.index_add(0, place, torch.ones_like(place))
+        index = torch.zeros_like(score, dtype=torch.int64) if group is None else group.flatten()
+        self.total = self.total.index_add(0, index, score)
+        self.count = self.count.index_add(0, index, torch.ones_like(index))
 
     def compute(self) -> Tensor:
-        """The value over all points so far; NaN without any."""
+        """The value over all points so far; NaN if there are none."""
         return self.finish(self.total.sum() / self.count.sum())
 
     def by_group(self) -> Tensor:
-        """The value over the points of each group, `[num_groups]`, on this process unless synced; NaN without any."""
+        """The value for each group, `[num_groups]`, on this process unless synced; NaN for a group without points."""
         return self.finish(self.total / self.count)
 
 
 class NLPD(PointwiseMean):
     """Negative log predictive density, -1/N Σ log p(y_i | x_i).
 
-    For a mixture over Monte-Carlo samples of f, as made by `monte_carlo`, `log_prob` is the logarithm of the
-    density's mean over the samples, which is what belongs here.
+    With samples of f, use the mixture that `monte_carlo` returns: its `log_prob` is the logarithm of the mean density.
 
     Example:
         >>> import torch
@@ -132,15 +129,15 @@ class RMSE(PointwiseMean):
         return (target - predictive.mean).double().square()
 
     def finish(self, mean: Tensor) -> Tensor:
-        """The root of the mean."""
+        """The square root of the mean."""
         return mean.sqrt()
 
 
 class Coverage(PointwiseMean):
-    """Share of targets within the central 90 % predictive interval; 0.9 if it is honest, less if it is too narrow.
+    """Fraction of targets in the central 90 % predictive interval; below 0.9 if intervals are too narrow.
 
-    A target is inside if the predictive distribution function there is between 0.05 and 0.95. Of a discrete
-    distribution this makes no use.
+    A target is inside if the predictive distribution function is between 0.05 and 0.95 there. This is not meaningful
+    for discrete distributions.
 
     Example:
         >>> import torch
@@ -153,15 +150,15 @@ class Coverage(PointwiseMean):
 
     level = 0.9
     description = Description("Coverage of 90 % intervals", Target(level), (0.0, 1.0), resolution=0.05)
-    higher_is_better = None  # neither: intervals that are too wide are as wrong as those that are too narrow
+    higher_is_better = None  # intervals can be too wide as well as too narrow
 
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:
-        """1 inside, |P(Y <= y) - ½| <= level / 2."""
+        """1 inside the interval, |P(Y <= y) - ½| <= level / 2, else 0."""
         return (predictive.cdf(target) - 0.5).abs() <= self.level / 2
 
 
 class Accuracy(PointwiseMean):
-    """Share of binary labels that are on the predicted side of probability one half.
+    """Fraction of binary labels that equal the more probable label.
 
     Example:
         >>> import torch
@@ -176,5 +173,5 @@ class Accuracy(PointwiseMean):
     higher_is_better = True
 
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:
-        """1 where the likelier label is the right one."""
+        """1 if the more probable label is correct, else 0."""
         return (predictive.mean > 0.5) == (target > 0.5)

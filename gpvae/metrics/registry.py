@@ -1,4 +1,4 @@
-"""Metrics by short name, and which of them fit a likelihood."""
+"""Metrics by short name, and the metrics for each likelihood."""
 
 from torchmetrics import Metric
 
@@ -24,13 +24,13 @@ _BY_LIKELIHOOD = {
 
 
 def find_metric(name: str) -> type[Metric]:
-    """The metric of a short name.
+    """Find a metric by its short name.
 
     Args:
         name: One of `METRICS`.
 
     Raises:
-        ValueError: There is none of that name.
+        ValueError: The name is unknown.
     """
     if name not in METRICS:
         raise ValueError(f"no metric is called {name!r}; there are {', '.join(METRICS)}")
@@ -38,10 +38,10 @@ def find_metric(name: str) -> type[Metric]:
 
 
 def describe(name: str) -> Description:
-    """What a metric is called, which scores are better and how they are drawn.
+    """The label of a metric, which of its scores are better, and how they are drawn.
 
     Args:
-        name: Its short name; a metric that is not in `METRICS` is called by it.
+        name: Its short name, which is also the label of a metric that is not in `METRICS`.
     """
     return METRICS[name].description if name in METRICS else Description(name)
 
@@ -56,13 +56,13 @@ def target_of(name: str) -> Target:
 
 
 def for_likelihood(name: str) -> list[str]:
-    """Short names of the metrics that fit a likelihood.
+    """Short names of the metrics for a likelihood.
 
     Args:
         name: `gaussian`, `negative_binomial`, `poisson` or `bernoulli`.
 
     Raises:
-        ValueError: There is no such likelihood.
+        ValueError: The name is unknown.
     """
     if name not in _BY_LIKELIHOOD:
         raise ValueError(f"no likelihood is called {name!r}; there are {', '.join(_BY_LIKELIHOOD)}")

@@ -1,4 +1,4 @@
-"""A score as a row of a table: typed from the metric to the csv file, formatted only where it is shown."""
+"""A score as a row of a table."""
 
 from typing import NamedTuple
 
@@ -29,7 +29,18 @@ class Score(NamedTuple):
         return self.after_task, self.task, self.metric, self.variable
 
 
+def check_tasks(after_task: int, task: int | None) -> None:
+    """Raise unless a task had been learnt when it was scored.
+
+    Args:
+        after_task: How many tasks were learnt.
+        task: The task that was scored; None for the points of all tasks seen.
+    """
+    if after_task < 1 or (task is not None and not 1 <= task <= after_task):
+        raise ValueError(f"tasks count from 1 and are scored once learnt; got task {task} after task {after_task}")
+
+
 def sort_key(key: ScoreKey) -> tuple[int, bool, int, str, str]:
-    """Order of rows: by tasks learnt, then by task with the scores over all tasks seen last."""
+    """Order of rows: by number of tasks learnt, then by task, with scores over all tasks seen last."""
     after_task, task, metric, variable = key
     return after_task, task is None, task or 0, metric, variable

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-Score = TypeVar("Score", float, Tensor, NDArray[np.float64])
+Number = TypeVar("Number", float, Tensor, NDArray[np.float64])
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Target:
 
     value: float
 
-    def loss(self, score: Score) -> Score:
+    def loss(self, score: Number) -> Number:
         """The score itself, its negative, or its distance from the target.
 
         Args:

@@ -40,13 +40,13 @@ class PointCount(Metric):
 
 
 class TaskScores(nn.Module):
-    """One set of metrics for each task and one for the points of all tasks together.
+    """Metrics of each task, and of the points of all tasks together.
 
-    None of it goes into a checkpoint: scores are computed anew at each validation.
+    They are not part of checkpoints: scores are computed anew at each validation.
 
     Args:
         names: Short names of the metrics, see `METRICS`.
-        num_variables: The number of variables; more than one are also scored one by one.
+        num_variables: The number of variables, which are also scored one by one if there are several.
 
     Example:
         >>> import torch
@@ -65,7 +65,7 @@ class TaskScores(nn.Module):
     def __init__(self, names: Sequence[str], num_variables: int = 1) -> None:
         super().__init__()
         if not names:
-            raise ValueError("no metric to score tasks by; name one or more")
+            raise ValueError("no metrics to score tasks by; give at least one")
         self.names, self.num_variables = list(dict.fromkeys(names)), num_variables
         self.seen = self._metrics()  # pools the points of the tasks when scores are computed
         self.tasks = nn.ModuleList()
@@ -78,7 +78,7 @@ class TaskScores(nn.Module):
         return kind(num_groups=self.num_variables) if issubclass(kind, PointwiseMean) else kind()
 
     def reset(self, num_tasks: int) -> None:
-        """Forget all points and make room for some tasks, the same number on every process.
+        """Discard all points and make room for tasks, the same number on every process.
 
         Args:
             num_tasks: The number of tasks.
@@ -101,13 +101,13 @@ class TaskScores(nn.Module):
             variable: Index of the variable of each target, of the same shape.
         """
         if not 0 <= task < len(self.tasks):
-            raise IndexError(f"no task of index {task}: there is room for {len(self.tasks)}; call reset(num_tasks)")
+            raise IndexError(f"no task with index {task}: there is room for {len(self.tasks)}; call reset(num_tasks)")
         for metric in cast(nn.ModuleDict, self.tasks[task]).values():
             groups = (variable,) if isinstance(metric, PointwiseMean) else ()
             cast(Metric, metric).update(predictive, target, *groups)
 
     def compute(self, after_task: int, variables: Sequence[str] = ()) -> list[Score]:
-        """Scores over the points of all processes; every process must call this.
+        """Compute scores over the points of all processes; every process must call this.
 
         Args:
             after_task: How many tasks have been learnt.
@@ -151,6 +151,6 @@ class TaskScores(nn.Module):
             number: cast(nn.ModuleDict, metrics) for number, metrics in enumerate(self.tasks, start=1)
         }
         with warnings.catch_warnings():
-            # A process may have no points of a task that another has points of, and must still join in.
+            # A process without points of a task still takes part in the reduction.
             warnings.filterwarnings("ignore", "The ``compute`` method of metric", UserWarning)
             yield {**parts, None: self.seen}

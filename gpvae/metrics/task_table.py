@@ -1,15 +1,15 @@
-"""The scores of a run, after each task and on each task: what `task_metrics.csv` holds."""
+"""The scores of a run on each task after each task, as in `task_metrics.csv`."""
 
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from gpvae.metrics.forgetting import Forgetting
 from gpvae.metrics.registry import METRICS, describe
-from gpvae.metrics.score import Score, ScoreKey, sort_key
+from gpvae.metrics.score import Score, ScoreKey, check_tasks, sort_key
 from gpvae.utils.atomic import replacing
 
 FILE_NAME = "task_metrics.csv"
@@ -22,7 +22,7 @@ class TaskTable:
     """Scores by (after_task, task, metric, variable); a later score with the same key replaces an earlier one.
 
     Args:
-        scores: Scores to begin with.
+        scores: Initial scores.
     """
 
     def __init__(self, scores: Iterable[Score] = ()) -> None:
@@ -36,11 +36,7 @@ class TaskTable:
         Args:
             score: The score; its task, if any, has been learnt.
         """
-        if score.after_task < 1 or (score.task is not None and not 1 <= score.task <= score.after_task):
-            raise ValueError(
-                "tasks count from 1 and are scored once they are learnt; "
-                f"got task {score.task} after task {score.after_task}"
-            )
+        check_tasks(score.after_task, score.task)
         self.scores[score.key] = float(score.value)
 
     def rows(self) -> list[Score]:
@@ -48,12 +44,12 @@ class TaskTable:
         return [Score(*key, self.scores[key]) for key in sorted(self.scores, key=sort_key)]
 
     def drop_after(self, after_task: int) -> None:
-        """Forget the scores after later tasks, when a run goes back to an earlier one."""
+        """Drop the scores after later tasks, when a run is resumed from an earlier one."""
         self.scores = {key: value for key, value in self.scores.items() if key[0] <= after_task}
 
     @property
     def num_tasks(self) -> int:
-        """How many tasks were learnt in the end."""
+        """How many tasks were learnt in all."""
         return max((after_task for after_task, *_ in self.scores), default=0)
 
     @property
@@ -70,9 +66,8 @@ class TaskTable:
     def matrix(self, metric: str, variable: str = "") -> np.ndarray:
         """Scores `[after_task, task]`, both from 0; NaN above the diagonal and where there is none."""
         matrix = np.full((self.num_tasks, self.num_tasks), np.nan)
-        for (after_task, task, *of), value in self.scores.items():
-            if task is not None and of == [metric, variable]:
-                matrix[after_task - 1, task - 1] = value
+        for after_task, task, value in self._single_tasks(metric, variable):
+            matrix[after_task - 1, task - 1] = value
         return matrix
 
     def seen(self, metric: str, variable: str = "") -> np.ndarray:
@@ -81,12 +76,17 @@ class TaskTable:
         return np.array([self.scores.get((task, None, metric, variable), np.nan) for task in after])
 
     def forgetting(self, metric: str, variable: str = "") -> float:
-        """How much worse old tasks became, see `Forgetting`; NaN before the second task."""
+        """How much worse earlier tasks became, see `Forgetting`; NaN before the second task."""
         forgetting = Forgetting(describe(metric).best, sync_on_compute=False)
+        for entry in self._single_tasks(metric, variable):
+            forgetting.update(*entry)
+        return float(forgetting.compute()) if self.num_tasks > 1 and forgetting.update_called else math.nan
+
+    def _single_tasks(self, metric: str, variable: str) -> Iterator[tuple[int, int, float]]:
+        """(after_task, task, value) of the scores of single tasks."""
         for (after_task, task, *of), value in self.scores.items():
             if task is not None and of == [metric, variable]:
-                forgetting.update(after_task, task, value)
-        return float(forgetting.compute()) if self.num_tasks > 1 and forgetting.update_called else math.nan
+                yield after_task, task, value
 
     def write(self, path: Path) -> None:
         """Write a csv file atomically; the task of a score over all tasks seen is empty."""
@@ -97,7 +97,7 @@ class TaskTable:
 
     @classmethod
     def read(cls, path: Path) -> "TaskTable":
-        """Read a csv file, of the present layout or the one before it.
+        """Read a csv file, in the present layout or the previous one.
 
         Raises:
             ValueError: The file has another layout or malformed lines; the message names the line.
@@ -126,12 +126,12 @@ def _parse_old(after_task: str, task: str, metric: str, value: str) -> Score:
 
 
 def upgrade(after_task: int, task: int, name: str, value: float) -> Score:
-    """A row of the layout before, in which `nlpd_seen:t2m` is the NLPD of t2m over all tasks seen.
+    """Convert a row of the previous layout, in which `nlpd_seen:t2m` is the NLPD of t2m over all tasks seen.
 
     Args:
         after_task: How many tasks were learnt.
-        task: The task; that of scores over all tasks seen repeats `after_task`.
-        name: Name of metric and variable.
+        task: The task; `after_task` for scores over all tasks seen.
+        name: Names of metric and variable.
         value: The score.
     """
     metric, _, variable = name.partition(":")

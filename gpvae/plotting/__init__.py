@@ -1,1 +1,1 @@
-"""What all figures share: canvas, colours and heat maps."""
+"""Drawing that all figures share: blank figures, colours and heat maps."""

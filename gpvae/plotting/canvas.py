@@ -1,6 +1,6 @@
-"""What all pictures share: a blank figure, colours, and a file that is there whole or not at all.
+"""Blank figures, colours and font sizes, legends and colour bars, and PNG files.
 
-Figures are matplotlib objects without pyplot: no backend is chosen, nothing stays in memory once they are dropped.
+Figures are matplotlib objects without pyplot: no backend is chosen, and they are freed once no longer referenced.
 """
 
 from pathlib import Path
@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from gpvae.utils.atomic import replacing
 
-#: Colours that colour-blind readers tell apart (after Okabe and Ito 2008).
+#: Colours that colour-blind readers can tell apart (after Okabe and Ito 2008).
 BLUE, DARK_ORANGE, VERMILLION = "#0072B2", "#C47F00", "#D55E00"
 INK, GREY, PALE = "#222222", "#8A8A8A", "#F3F3F3"
+#: Font sizes in points.
 TITLE, LABEL, SMALL = 10.0, 9.0, 8.0
 
 
-def blank(width: float, height: float, dpi: int) -> tuple[Figure, Axes]:
-    """A white figure with one set of axes, framed on the left and below only.
+def blank_figure(width: float, height: float, dpi: int) -> tuple[Figure, Axes]:
+    """A white figure with one set of axes, without spines at the top and on the right.
 
     Args:
         width: Width in inches.
@@ -32,12 +33,12 @@ def blank(width: float, height: float, dpi: int) -> tuple[Figure, Axes]:
     """
     figure = Figure(figsize=(width, height), dpi=dpi, facecolor="white", layout="constrained")
     ax = figure.add_subplot()
-    frame(ax)
+    style_axes(ax)
     return figure, ax
 
 
-def frame(ax: Axes) -> None:
-    """Frame axes on the left and below only.
+def style_axes(ax: Axes) -> None:
+    """Remove the spines at the top and on the right; set colours and sizes of ticks.
 
     Args:
         ax: Axes.
@@ -47,8 +48,8 @@ def frame(ax: Axes) -> None:
     ax.tick_params(labelsize=SMALL, color=GREY, labelcolor=INK)
 
 
-def name_axes(ax: Axes, x: str, y: str, title: str) -> None:
-    """Write what the axes show, with the title at the left.
+def label_axes(ax: Axes, x: str, y: str, title: str) -> None:
+    """Set axis labels and a title on the left.
 
     Args:
         ax: Axes.
@@ -61,8 +62,8 @@ def name_axes(ax: Axes, x: str, y: str, title: str) -> None:
     ax.set_title(title, fontsize=TITLE, color=INK, loc="left")
 
 
-def legend_above(ax: Axes) -> None:
-    """A legend in one row, level with the title and at the right.
+def add_legend(ax: Axes) -> None:
+    """Add a legend in one row, level with the title and on the right.
 
     Args:
         ax: Axes whose labelled artists are listed.
@@ -84,11 +85,11 @@ def legend_above(ax: Axes) -> None:
 
 
 def add_colour_bar(ax: Axes, coloured: ScalarMappable, label: str, **options: Any) -> None:
-    """A slim colour bar on the right.
+    """Add a slim colour bar on the right.
 
     Args:
         ax: Axes.
-        coloured: What has been drawn in colours.
+        coloured: What is drawn in colours.
         label: What the colours mean.
         options: Further options of `Figure.colorbar`.
     """
@@ -103,7 +104,7 @@ def render(figure: Figure) -> NDArray[np.uint8]:
     """The pixels of a figure, `[height, width, 3]`.
 
     Args:
-        figure: Figure; laid out and drawn here, once for all that it is needed for.
+        figure: The figure; it is laid out and drawn once.
     """
     canvas = FigureCanvasAgg(figure)
     canvas.draw()  # type: ignore[no-untyped-call]
@@ -111,11 +112,11 @@ def render(figure: Figure) -> NDArray[np.uint8]:
 
 
 def save_png(pixels: NDArray[np.uint8], path: Path) -> None:
-    """Write a picture; whoever reads the file meanwhile sees the old one or the new one.
+    """Write a PNG file atomically.
 
     Args:
         pixels: `[height, width, 3]`.
-        path: Where to write; the folder is made if need be.
+        path: The file; its folder is created if needed.
     """
     with replacing(path) as unfinished:
         imsave(unfinished, pixels, format="png")

@@ -1,4 +1,4 @@
-"""Colours of scores: the best are dark, the worst bright."""
+"""Colours of scores, from dark for the best to bright for the worst."""
 
 from dataclasses import dataclass
 
@@ -9,23 +9,23 @@ from numpy.typing import NDArray
 
 from gpvae.metrics import Description, Target
 
-#: Colours from best to worst, which colour-blind readers tell apart.
+#: Colour map from best to worst, which colour-blind readers can tell apart.
 COLOURS = "cividis"
-#: Values beyond the quartiles by more than so many interquartile ranges do not stretch the colours.
-OUTLYING = 3.0
+#: Outliers, which the scale does not cover, lie more than this many interquartile ranges beyond the quartiles.
+OUTLIER_RANGE = 3.0
 
 Floats = NDArray[np.float64]
 
 
 def colour_limits(values: Floats) -> tuple[float, float]:
-    """The range of the finite values, without the far outliers, and never empty.
+    """The range of the finite values without outliers; never empty.
 
     Args:
-        values: Any numbers, with at least one finite among them.
+        values: Numbers, at least one of them finite.
     """
     finite = values[np.isfinite(values)]
     lower, upper = np.quantile(finite, [0.25, 0.75])
-    reach = OUTLYING * (upper - lower)
+    reach = OUTLIER_RANGE * (upper - lower)
     if reach > 0:
         finite = finite[(finite >= lower - reach) & (finite <= upper + reach)]
     low, high = float(finite.min()), float(finite.max())
@@ -61,8 +61,8 @@ class ColourScale:
             low, high = min(low, metric.best.value), max(high, metric.best.value)
         return cls(low, high, metric.best, metric.resolution)
 
-    def badness(self, values: Floats) -> Floats:
-        """From 0 at the best end of the scale to 1 at the worst; scores beyond an end get its colour.
+    def relative_loss(self, values: Floats) -> Floats:
+        """The loss of scores, from 0 at the best end of the scale to 1 at the worst; scores are clipped to the scale.
 
         Args:
             values: Scores; NaN stays NaN.
@@ -74,5 +74,5 @@ class ColourScale:
 
     def colour_map(self) -> ListedColormap:
         """Colours over the scale, from its lower end to its upper end."""
-        places = np.linspace(self.low, self.high, 256)
-        return ListedColormap(colormaps[COLOURS](self.badness(places)))
+        scores = np.linspace(self.low, self.high, 256)
+        return ListedColormap(colormaps[COLOURS](self.relative_loss(scores)))

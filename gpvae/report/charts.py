@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from gpvae.metrics import describe
-from gpvae.plotting.canvas import GREY, INK, LABEL, blank
+from gpvae.plotting.canvas import GREY, INK, LABEL, blank_figure
 from gpvae.plotting.colour_scale import colour_limits
 from gpvae.report.groups import Entry
 from gpvae.report.palette import Style, Styles
@@ -50,7 +50,7 @@ def plot_tasks_seen(entries: Sequence[Entry], styles: Styles, metric: str) -> Fi
         styles: How each of them is drawn.
         metric: Name of the metric.
     """
-    figure, ax = blank(WIDTH, HEIGHT, 72)
+    figure, ax = blank_figure(WIDTH, HEIGHT, 72)
     means = []
     for entry in entries:
         tasks = np.arange(1, entry.experiment.num_tasks + 1)
@@ -75,7 +75,7 @@ def plot_single_tasks(entries: Sequence[Entry], styles: Styles, metric: str) -> 
     streams = [entry for entry in entries if entry.experiment.num_tasks > 1]
     if not streams:
         return None
-    figure, ax = blank(WIDTH, HEIGHT, 72)
+    figure, ax = blank_figure(WIDTH, HEIGHT, 72)
     shown = tasks_to_plot(max(entry.experiment.num_tasks for entry in streams))
     means = []
     for number, entry in enumerate(streams):

@@ -84,5 +84,5 @@ def _heat_map(entry: Entry, metric: str, matrix: np.ndarray, scale: ColourScale)
 def _cell(value: float, scale: ColourScale) -> Cell:
     if math.isnan(value):
         return Cell(DASH)
-    (badness,) = scale.badness(np.array([value]))
-    return Cell(format_short(value), shade=round(badness * (NUM_SHADES - 1)))
+    (loss,) = scale.relative_loss(np.array([value]))
+    return Cell(format_short(value), shade=round(loss * (NUM_SHADES - 1)))

@@ -1,4 +1,4 @@
-"""The rivals do what they are said to do: a benchmark against a straw man says nothing."""
+"""The contenders of benchmarks work as documented, so that comparisons are fair."""
 
 import pytest
 import torch
@@ -24,13 +24,13 @@ def learnt(name: str) -> Contender:
 
 
 def error(name: str, exact: Tensor) -> float:
-    """Of the predicted mean over the first task, where the exact GP has seen everything."""
+    """Largest error of the predictive mean on the first task, relative to the exact GP on all data."""
     with expected_warnings():
         return float((learnt(name).predict(X[:30]).mean - exact).abs().max())
 
 
 @pytest.mark.slow
-def test_refits_agree_with_the_exact_gp_and_the_one_on_the_last_task_forgets() -> None:
+def test_refits_on_all_data_agree_with_the_exact_gp_and_on_single_tasks_forget() -> None:
     with expected_warnings():
         exact = learnt(EXACT).predict(X[:30]).mean
     assert error(OURS[1], exact) < 0.05
@@ -59,7 +59,7 @@ def test_powers() -> None:
     assert abs(exponent([1, 10, 100], [2, 2e3, 2e6]) - 3) < 1e-12
 
 
-def test_the_peak_sees_what_torch_allocates_and_frees() -> None:
+def test_peak_includes_memory_that_torch_has_freed() -> None:
     with Peak() as peak:
         torch.ones(10_000_000).sum()
     assert 35e6 < peak.bytes < 100e6

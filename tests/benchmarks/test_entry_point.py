@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: what it lists, and that one benchmark that fails does not stop the others."""
+"""`python -m benchmarks` lists everything, and a failing benchmark does not stop the others."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ args.output.mkdir(exist_ok=True)
 
 @pytest.fixture
 def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A benchmark that fails, and one that comes after it and succeeds."""
+    """A benchmark that fails, followed by one that succeeds."""
     package = tmp_path / "fakes"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -66,14 +66,14 @@ def test_without_a_failure_the_exit_code_is_zero(fakes: Path) -> None:
     assert list(summary["benchmarks"]) == ["good"]
 
 
-def test_a_failed_run_takes_no_figures_from_an_older_one(fakes: Path) -> None:
+def test_a_failed_run_does_not_report_figures_of_an_earlier_one(fakes: Path) -> None:
     assert main(["good", "--output", str(fakes)]) == 0
     (fakes.parent / "fakes" / "good.py").write_text("raise SystemExit(1)")
     assert main(["good", "--output", str(fakes)]) == 1
     assert json.loads((fakes / "summary.json").read_text())["benchmarks"]["good"]["headline"] == {}
 
 
-def test_twice_says_how_far_figures_moved(fakes: Path) -> None:
+def test_twice_reports_how_much_figures_changed(fakes: Path) -> None:
     assert main(["good", "--twice", "--output", str(fakes)]) == 0
     (row,) = json.loads((fakes / "twice.json").read_text())["rows"]
     assert (row["first"], row["second"], row["moved"]) == (30.0, 30.0, "+0 %")
@@ -83,5 +83,5 @@ def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["solar"])
     assert "no benchmark solar; there are solar_stream" in capsys.readouterr().err
-    with pytest.raises(ValueError, match=r"kills is a command of its own: python -m benchmarks\.kills"):
+    with pytest.raises(ValueError, match=r"kills is a separate command: python -m benchmarks\.kills"):
         find(["kills"])

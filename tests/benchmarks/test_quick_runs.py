@@ -1,4 +1,4 @@
-"""Benchmarks run from end to end with `--quick`, the ones that take seconds and not minutes."""
+"""Benchmarks that take seconds with `--quick` run from end to end."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-#: With the data that each needs.
+#: Benchmarks and the data that they need.
 CHEAP = {
     "features": None,
     "path_memory": "powerplant.txt",
@@ -19,7 +19,7 @@ CHEAP = {
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")  # small runs have few variables
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")  # small runs have few inducing variables
 @pytest.mark.parametrize("name", CHEAP)
 def test_quick_run(
     name: str, real_data: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

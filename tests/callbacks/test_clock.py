@@ -19,7 +19,7 @@ PAUSE = 0.05
 
 
 class Slow(Learner):
-    """Takes its time to learn, to be scored and to save."""
+    """Pauses when it learns, is scored and saves."""
 
     def training_step(self, batch: torch.Tensor, batch_idx: int) -> torch.Tensor:
         loss = super().training_step(batch, batch_idx)
@@ -36,9 +36,9 @@ class Slow(Learner):
 
 
 def test_every_second_belongs_to_an_activity(tmp_path: Path) -> None:
-    began = time.perf_counter()
+    start = time.perf_counter()
     learn(tmp_path, TaskClock(), module=Slow({"nlpd": NLPD}))
-    elapsed = time.perf_counter() - began
+    elapsed = time.perf_counter() - start
     seconds = read_times(tmp_path / "run" / FILE_NAME)
     assert set(seconds) == {(task, activity) for task in (1, 2, 3) for activity in ACTIVITIES}
     for task in (1, 2, 3):
@@ -71,13 +71,13 @@ def test_without_a_clock_nothing_is_timed(tmp_path: Path) -> None:
         ("task,learning,scoring,drawing,saving\n1,2,3,4,much\n", "line 2"),
     ],
 )
-def test_other_files_are_refused(tmp_path: Path, content: str, message: str) -> None:
+def test_malformed_files_are_refused(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / FILE_NAME).write_text(content)
     with pytest.raises(ValueError, match=message):
         read_times(tmp_path / FILE_NAME)
 
 
-def test_times_survive_their_file(tmp_path: Path) -> None:
+def test_times_are_written_and_read_back(tmp_path: Path) -> None:
     write_times({(1, "learning"): 1.25, (2, "saving"): 0.5}, tmp_path / FILE_NAME)
     seconds = read_times(tmp_path / FILE_NAME)
     assert (seconds[1, "learning"], seconds[1, "saving"], seconds[2, "saving"]) == (1.25, 0.0, 0.5)

@@ -11,8 +11,8 @@ from callbacks.report import TaskReport
 from tests.callbacks.learner import ACCURACY, NLPD, Learner, learn
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*does not have many workers"),  # Lightning's advice for real loaders
-    pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning"),  # what Lightning uses, newer torch deprecates
+    pytest.mark.filterwarnings("ignore:.*does not have many workers"),  # advice for real loaders
+    pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning"),  # Lightning 2.6 with torch 2.13
 ]
 
 
@@ -36,7 +36,7 @@ def test_the_csv_file_holds_every_score_to_the_last_digit(tmp_path: Path) -> Non
     assert sorted(path.name for path in path.parent.iterdir()) == ["metrics.csv", "task_metrics.csv"]
 
 
-def test_matrix_is_for_figures(tmp_path: Path) -> None:
+def test_matrix_has_all_scores(tmp_path: Path) -> None:
     report = TaskReport(print_table=False)
     learn(tmp_path, report)
     assert report.metrics == ["nlpd", "accuracy"]
@@ -54,7 +54,7 @@ def test_forgetting_is_logged_from_the_second_task_on_to_every_logger(tmp_path: 
         assert [float(row["accuracy/forgetting"]) for row in rows] == [0.25, 0.125]
 
 
-def test_rows_replace_older_ones_and_a_run_that_goes_back_drops_what_came_later(tmp_path: Path) -> None:
+def test_new_rows_replace_old_ones_and_later_rows_are_dropped(tmp_path: Path) -> None:
     report = TaskReport(print_table=False)
     learn(tmp_path / "a", report)
     learn(tmp_path / "b", report)
@@ -65,7 +65,7 @@ def test_rows_replace_older_ones_and_a_run_that_goes_back_drops_what_came_later(
     assert report.matrix("nlpd")[1, 0] == 2.5
 
 
-def test_resuming_goes_on_with_the_rows_of_the_checkpoint(tmp_path: Path) -> None:
+def test_a_resumed_run_continues_the_rows_of_the_checkpoint(tmp_path: Path) -> None:
     first, second = TaskReport(print_table=False), TaskReport(print_table=False)
     trainer = learn(tmp_path / "a", first, num_tasks=2)
     trainer.save_checkpoint(tmp_path / "two.ckpt")
@@ -76,7 +76,7 @@ def test_resuming_goes_on_with_the_rows_of_the_checkpoint(tmp_path: Path) -> Non
     assert resumed == at_once
 
 
-def test_state_is_plain(tmp_path: Path) -> None:
+def test_state_has_plain_values(tmp_path: Path) -> None:
     report, copy = TaskReport(print_table=False), TaskReport()
     learn(tmp_path, report)
     torch.save(report.state_dict(), tmp_path / "state.pt")

@@ -1,4 +1,4 @@
-"""Scores of each variable and task: right, in the csv file, and not in the way of the rest."""
+"""Scores of each variable and task: their values, their rows in the csv file, and their tags in the log."""
 
 import math
 from pathlib import Path
@@ -13,7 +13,7 @@ from callbacks.report import TaskReport
 from gpvae.metrics import TaskTable
 from gpvae.metrics.score import ScoreKey
 from gpvae.vae.keyed_noise import Draws
-from tests.callbacks.figures.series_fakes import NAMES, MadeUp, learn, made_up, small_model
+from tests.callbacks.figures.toy_series import NAMES, ToySeries, learn, small_model, toy_series
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
@@ -25,13 +25,13 @@ METRICS = ("nlpd", "rmse", "coverage")
 
 
 class PlainLoop(Callback):
-    """Scores every task and variable value by value, after each task."""
+    """Scores every value one by one, after each task."""
 
     def __init__(self) -> None:
         self.rows: dict[ScoreKey, float] = {}
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        stream: MadeUp = trainer.datamodule
+        stream: ToySeries = trainer.datamodule
         after_task = int(pl_module.learned)
         points: dict[tuple[int, str], list[tuple[float, float]]] = {}
         for task in range(after_task):
@@ -39,8 +39,7 @@ class PlainLoop(Callback):
                 numbers = Draws(pl_module.seed, "evaluate")
                 draws = pl_module.vae.draws(times, series, pl_module.num_samples, numbers)
                 mean, scale = (part.double().numpy() for part in draws)
-                for place in np.argwhere(mask.numpy()):
-                    b, t, v = place
+                for b, t, v in np.argwhere(mask.numpy()):
                     target = float(y[b, t, v])
                     z = (target - mean[b, t, v]) / scale[b, t, v]
                     density = np.mean(np.exp(-0.5 * z**2) / scale[b, t, v] / math.sqrt(2 * math.pi))
@@ -60,9 +59,9 @@ def rows(folder: Path) -> dict[ScoreKey, float]:
     return TaskTable.read(folder / "task_metrics.csv").scores
 
 
-def test_the_csv_file_has_what_a_plain_loop_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_csv_file_has_the_scores_of_a_plain_loop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     loop, report = PlainLoop(), TaskReport()
-    learn(tmp_path, small_model(), made_up(), report, loop)
+    learn(tmp_path, small_model(), toy_series(), report, loop)
     found = rows(tmp_path)
     assert found == pytest.approx(loop.rows, rel=1e-5)
     assert len(found) == 3 * (3 + 2) * (1 + len(NAMES))
@@ -73,9 +72,9 @@ def test_the_csv_file_has_what_a_plain_loop_finds(tmp_path: Path, capsys: pytest
     assert "t2m" not in shown
 
 
-def test_what_is_not_observed_anywhere_has_no_score(tmp_path: Path) -> None:
-    stream = made_up()
-    stream.places = stream.places[:1]  # the others have d2m in the second task
+def test_unobserved_variables_have_no_score(tmp_path: Path) -> None:
+    stream = toy_series()
+    stream.locations = stream.locations[:1]  # the others have d2m in the second task
     learn(tmp_path, small_model(), stream, TaskReport(print_table=False))
     found = rows(tmp_path)
     assert (2, 2, "nlpd", "d2m") not in found
@@ -84,7 +83,7 @@ def test_what_is_not_observed_anywhere_has_no_score(tmp_path: Path) -> None:
 
 
 def test_the_log_has_one_curve_for_each_variable(tmp_path: Path) -> None:
-    learn(tmp_path, small_model(), made_up(), TaskReport(print_table=False))
+    learn(tmp_path, small_model(), toy_series(), TaskReport(print_table=False))
     events = EventAccumulator(str(tmp_path))
     events.Reload()
     tags = {tag for tag in events.Tags()["scalars"] if tag.startswith(METRICS)}
@@ -97,7 +96,7 @@ def test_the_log_has_one_curve_for_each_variable(tmp_path: Path) -> None:
 
 
 def test_without_names_variables_are_numbered(tmp_path: Path) -> None:
-    module, stream = small_model(), made_up(num_tasks=1)
+    module, stream = small_model(), toy_series(num_tasks=1)
     learn(tmp_path, module, stream)
     module.last_scores = []
     trainer = Trainer(accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False)
@@ -107,7 +106,7 @@ def test_without_names_variables_are_numbered(tmp_path: Path) -> None:
 
 
 def test_one_variable_is_scored_once(tmp_path: Path) -> None:
-    stream = made_up(num_tasks=1)
+    stream = toy_series(num_tasks=1)
     stream.names = ("t2m",)
     learn(tmp_path, small_model(num_variables=1), stream, TaskReport(print_table=False))
     assert set(rows(tmp_path)) == {(1, task, metric, "") for metric in METRICS for task in (1, None)}

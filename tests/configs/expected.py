@@ -1,4 +1,4 @@
-"""What a config is made of, by its name: `<data>_<method>.yaml`."""
+"""What each config should contain, by the two parts of its name: `<data>_<method>.yaml`."""
 
 from dataclasses import dataclass
 
@@ -21,15 +21,15 @@ from gpvae.modules.learners import Collapsed, FreeFormLearner, Learner, OnePass
 
 @dataclass(frozen=True)
 class Data:
-    """What the name of the data says.
+    """What a config on these data contains.
 
     Attributes:
         name: Class of the datamodule.
         num_inducing: M of the paper.
         likelihood: Likelihood of the targets.
-        steps: Iterations a task, where there is something to train.
-        lr: Learning rate, likewise.
-        shorter: Overrides that make a quick run of it.
+        steps: Iterations for each task, if something is trained.
+        lr: Learning rate, if something is trained.
+        quick: Overrides for a quick run.
     """
 
     name: str
@@ -37,17 +37,17 @@ class Data:
     likelihood: type[Likelihood] = GaussianLikelihood
     steps: int | None = None
     lr: float | None = None
-    shorter: tuple[str, ...] = ()
+    quick: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Method:
-    """What the name of the method says.
+    """What a config with this method contains.
 
     Attributes:
         families: Families of inducing variables.
         learner: How q(u) is found.
-        ordering: Order of the path, where there is one.
+        ordering: Order of the path, if there is one.
     """
 
     families: tuple[type[InducingVariables], ...]
@@ -55,14 +55,14 @@ class Method:
     ordering: str | None = None
 
 
-FIXED = "--model.hyperparameters=fixed"  # for fits that take seconds
+FIXED = "--model.hyperparameters=fixed"  # fitting would take seconds
 SMALL_TABLE = ("--data.num_tasks=100", "--data.num_test=0.5", "--model.num_inducing=16")
 DATA = {
     "solar": Data("Solar", 50, steps=1000, lr=0.01),
-    "audio": Data("Audio", 100, steps=1000, lr=0.01, shorter=("--data.num_tasks=100", "--model.num_inducing=20")),
-    "covid": Data("Covid", 15, NegativeBinomialLikelihood, steps=5000, lr=0.01, shorter=(FIXED,)),
-    "skillcraft": Data("Skillcraft", 256, steps=2000, lr=0.005, shorter=(*SMALL_TABLE, FIXED)),
-    "powerplant": Data("Powerplant", 256, steps=2000, lr=0.005, shorter=SMALL_TABLE),
+    "audio": Data("Audio", 100, steps=1000, lr=0.01, quick=("--data.num_tasks=100", "--model.num_inducing=20")),
+    "covid": Data("Covid", 15, NegativeBinomialLikelihood, steps=5000, lr=0.01, quick=(FIXED,)),
+    "skillcraft": Data("Skillcraft", 256, steps=2000, lr=0.005, quick=(*SMALL_TABLE, FIXED)),
+    "powerplant": Data("Powerplant", 256, steps=2000, lr=0.005, quick=SMALL_TABLE),
     "moons": Data("TwoMoons", 20, BernoulliLikelihood, steps=1000, lr=0.01),
     "toy": Data("Toy", 25),
 }

@@ -1,4 +1,4 @@
-"""Runs of the command line on the files in `configs/`, within the test's own process."""
+"""Runs of the command line on the files in `configs/`, in the process of the test."""
 
 import sys
 from pathlib import Path
@@ -17,18 +17,20 @@ CONFIGS = Path(__file__).parent.parent.parent / "configs"
 ALL = sorted(path.stem for path in CONFIGS.glob("*.yaml"))
 NAMES = [name for name in ALL if not name.startswith("era5")]
 ERA5_NAMES = [name for name in ALL if name.startswith("era5")]
-#: What the package says of tasks that are small and of variables that are few: expected here.
+#: Tasks and None, for all tasks seen, that are scored after each of two tasks.
+SCORED = {(1, 1), (1, None), (2, 1), (2, 2), (2, None)}
+#: Warnings to expect with small tasks and few inducing variables.
 EXPECTED_WARNINGS = (
     "ignore::gpvae.ResolutionWarning",
     "ignore::gpvae.utils.linalg.JitterWarning",
     "ignore::gpvae.HyperparameterWarning",
-    "ignore::jsonargparse._deprecated.JsonargparseDeprecationWarning",  # Lightning calls it as it did before
-    "ignore:.*configure_optimizers. returned .None.:UserWarning",  # closed form needs none
+    "ignore::jsonargparse._deprecated.JsonargparseDeprecationWarning",  # Lightning uses its old interface
+    "ignore:.*configure_optimizers. returned .None.:UserWarning",  # none is needed in closed form
 )
 
 
 def expect_warnings(test: Any) -> Any:  # noqa: ANN401
-    """Let a test run configs as they are."""
+    """Ignore the warnings that runs of configs are expected to raise."""
     for warning in EXPECTED_WARNINGS:
         test = pytest.mark.filterwarnings(warning)(test)
     return test
@@ -60,12 +62,12 @@ class Run:
         return StreamingGP.load_from_checkpoint(self.folder / "checkpoints" / "last.ckpt", weights_only=True)
 
     def final(self, metric: str) -> float:
-        """The score over all tasks after the last."""
+        """The score over all tasks after the last one."""
         return float(self.table.seen(metric)[-1])
 
 
 def run(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, *overrides: str, seed: int = 1) -> Run:
-    """`gpvae fit -c configs/<name>.yaml` in a folder; skips the test where the data are not at hand."""
+    """Run `gpvae fit -c configs/<name>.yaml` in a folder; skip the test if the data are missing."""
     for file in getattr(datamodules, read(name)["data"]["class_path"]).files:
         if not (data_dir() / file).exists():
             pytest.skip(f"no {file} in {data_dir()}; tests do not download: set GPVAE_DATA_DIR")

@@ -1,4 +1,4 @@
-"""Every file in `configs/` runs, and is what its name says."""
+"""Every file in `configs/` runs, and has the data and the method that its name states."""
 
 from pathlib import Path
 
@@ -8,21 +8,21 @@ from gpytorch.kernels import MaternKernel, RBFKernel
 from gpvae.metrics import for_likelihood
 from gpvae.modules.learners import FreeFormLearner, OnePass
 from tests.configs.expected import DATA, METHODS, Data, Method
-from tests.configs.runs import CONFIGS, NAMES, arguments, expect_warnings, read, run
+from tests.configs.runs import CONFIGS, NAMES, SCORED, arguments, expect_warnings, read, run
 
 NUM_TASKS = 2
 
 
 def expected(name: str) -> tuple[Data, Method]:
-    """What a config should be; a new one is to be described in `expected.py`."""
+    """What a config should be, from `expected.py`."""
     data, _, method = name.partition("_")
-    assert data in DATA, f"say in tests/configs/expected.py what {data} is"
-    assert method in METHODS, f"say in tests/configs/expected.py what {method} is"
+    assert data in DATA, f"add {data} to DATA in tests/configs/expected.py"
+    assert method in METHODS, f"add {method} to METHODS in tests/configs/expected.py"
     return DATA[data], METHODS[method]
 
 
-def iterates(name: str) -> bool:
-    """Whether a config takes iterations."""
+def is_iterative(name: str) -> bool:
+    """Whether a config trains by gradient steps."""
     return "steps_per_epoch" in arguments(name, "data")
 
 
@@ -30,13 +30,12 @@ def iterates(name: str) -> bool:
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_and_is_what_its_name_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, method = expected(name)
-    quick = [f"--data.stop_after={NUM_TASKS}", "--figures.enabled=false", *data.shorter]
-    quick += ["--data.steps_per_epoch=2"] if iterates(name) else []
+    quick = [f"--data.stop_after={NUM_TASKS}", "--figures.enabled=false", *data.quick]
+    quick += ["--data.steps_per_epoch=2"] if is_iterative(name) else []
     done = run(monkeypatch, tmp_path, name, *quick)
 
-    assert {key[:2] for key in done.table.scores} == {(1, 1), (2, 1), (2, 2)}
-    assert {key[2] for key in done.table.scores} == {
-        metric + seen for metric in for_likelihood(_likelihood(name)) for seen in ("", "_seen")
+    assert {score[:3] for score in done.table.rows()} == {
+        (after_task, task, metric) for after_task, task in SCORED for metric in for_likelihood(_likelihood(name))
     }
     model = done.model()
     assert tuple(type(posterior.inducing) for posterior in model.gp.posteriors) == method.families
@@ -53,7 +52,7 @@ def test_has_the_numbers_of_the_paper(name: str) -> None:
     model, stream = arguments(name, "model"), arguments(name, "data")
     assert read(name)["data"]["class_path"] == data.name
     assert model["num_inducing"] == (10 if name == "toy_figure_1" else data.num_inducing)
-    if iterates(name):
+    if is_iterative(name):
         assert (stream["steps_per_epoch"], model["lr"]) == (data.steps, data.lr)
     else:
         assert _learner(name, method) is not FreeFormLearner
@@ -64,7 +63,7 @@ def test_has_the_numbers_of_the_paper(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_begins_with_a_comment_that_fits_the_screen(name: str) -> None:
+def test_begins_with_a_comment_and_has_short_lines(name: str) -> None:
     lines = (CONFIGS / f"{name}.yaml").read_text().splitlines()
     assert lines[0].startswith("# ")
     assert "paper" in lines[0] or "ours" in lines[0] or "covid_ohsvgp" in lines[0]
@@ -76,6 +75,6 @@ def _likelihood(name: str) -> str:
 
 
 def _learner(name: str, method: Method) -> type:
-    """Where the likelihood is not Gaussian, or the config says so, q(u) is free-form instead of in closed form."""
+    """Methods in closed form use a free-form q(u) if the likelihood is not Gaussian or the config says so."""
     free = _likelihood(name) != "gaussian" or arguments(name, "model").get("inference") == "free_form"
     return FreeFormLearner if method.learner is OnePass and free else method.learner

@@ -1,4 +1,4 @@
-"""What runs of the configs come to."""
+"""Scores that runs of the configs reach."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_a_run_equals_the_library_on_the_same_split(name: str, family: str, size
 @pytest.mark.slow
 @expect_warnings
 @pytest.mark.parametrize(("name", "size"), REACHED)
-def test_three_seeds_reach_what_the_library_reaches(name: str, size: int, fit: Callable[..., Run]) -> None:
+def test_mean_over_three_seeds_equals_that_of_the_library(name: str, size: int, fit: Callable[..., Run]) -> None:
     with one_thread():
         runs = [fit(name, f"--model.num_inducing={size}", seed=seed) for seed in range(3)]
     assert np.mean([done.final("nlpd") for done in runs]) == pytest.approx(REACHED[name, size], abs=0.005)
@@ -53,7 +53,7 @@ def test_three_seeds_reach_what_the_library_reaches(name: str, size: int, fit: C
 
 @expect_warnings
 def test_the_short_run_on_covid_keeps_its_first_tasks(fit: Callable[..., Run]) -> None:
-    """In nats a day, of which the best negative binomial that is the same for all days takes 4.1."""
+    """Scores are in nats for each day; the best negative binomial with constant parameters has 4.1."""
     done = fit("covid_ohsvgp_short")
     matrix = done.table.matrix("nlpd")
     assert done.final("nlpd") < 3.0
@@ -62,13 +62,13 @@ def test_the_short_run_on_covid_keeps_its_first_tasks(fit: Callable[..., Run]) -
 
 @expect_warnings
 @pytest.mark.parametrize("order", ["kmax", "rand"])
-def test_two_moons_are_told_apart_after_the_last_task(order: str, fit: Callable[..., Run]) -> None:
+def test_two_moons_are_classified_correctly_after_the_last_task(order: str, fit: Callable[..., Run]) -> None:
     assert fit(f"moons_ohsvgp_{order}").final("accuracy") == 1.0
 
 
 @expect_warnings
-def test_the_whole_past_is_remembered_and_a_window_forgets(fit: Callable[..., Run]) -> None:
-    """Appendix F.4: by how much the NLPD of the first task is worse after the third than it was at first."""
+def test_measures_over_the_whole_past_remember_and_windows_forget(fit: Callable[..., Run]) -> None:
+    """Appendix F.4: the increase of the NLPD of the first task between the first task and the third."""
     forgotten = {}
     for family in ("legs", "coss", "legt", "lagt", "fout"):
         matrix = fit(f"toy_{family}").table.matrix("nlpd")
@@ -80,10 +80,10 @@ def test_the_whole_past_is_remembered_and_a_window_forgets(fit: Callable[..., Ru
 @expect_warnings
 @pytest.mark.parametrize("order", ["first_dimension", "l2_norm"])
 def test_the_order_of_the_stream_is_the_oracle_order(order: str, fit: Callable[..., Run]) -> None:
-    """OHSVGP-o of the paper sorts by what made the tasks; the stream comes sorted."""
+    """OHSVGP-o of the paper sorts by the key that defines the tasks, by which the stream is already sorted."""
     quick = (*SMALL_TABLE, FIXED, "--data.stop_after=2", f"--data.task_order={order}")
-    as_it_comes, sorted_again = (
+    as_given, sorted_again = (
         fit("powerplant_ohsgpr_o", *quick, f"--model.inducing_options.ordering={ordering}").final("nlpd")
         for ordering in ("given", order)
     )
-    assert as_it_comes == sorted_again
+    assert as_given == sorted_again

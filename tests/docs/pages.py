@@ -1,11 +1,11 @@
 """The pages of the documentation, and the blocks of code on them.
 
-An HTML comment on the line above a block says what is special about it:
+An HTML comment on the line above a block changes how it is tested:
 
-- `<!-- not run: why -->`: it is not run here, and why;
+- `<!-- not run: why -->`: the block is not run, for the reason given;
 - `<!-- run -->`, above shell commands: they are run, not only parsed.
 
-A Python block that begins with a comment such as `# tides.py` is also written to that file, for what follows.
+A Python block that begins with a comment such as `# tides.py` is also written to that file, for later blocks.
 """
 
 import re
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-#: Made out of examples/*.py, which are tested themselves.
+#: Pages rendered from examples/*.py, which have tests of their own.
 RENDERED = ROOT / "docs" / "examples"
-#: Pages of the site that are not in docs.
-BEYOND = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
-PAGES = [*BEYOND, *sorted((ROOT / "docs").rglob("*.md"))]
+#: Pages of the site outside docs/.
+OUTSIDE_DOCS = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
+PAGES = [*OUTSIDE_DOCS, *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = ("bibtex", "diff", "python", "sh", "text", "yaml")
 
 FENCE = re.compile(r"(?P<indent> *)```(?P<language>\w*)$")
@@ -32,10 +32,10 @@ class Block:
 
     Attributes:
         page: The page.
-        line: The line of its first line, from 1.
-        language: What follows the fence.
+        line: Line number of its first line, from 1.
+        language: The language after the fence.
         text: The code, without the indentation of the block.
-        note: The comment above, or nothing.
+        note: The comment above it; empty if there is none.
     """
 
     page: Path
@@ -46,17 +46,17 @@ class Block:
 
     @property
     def reason_not_to_run(self) -> str:
-        """Why it is not run; nothing if it is."""
+        """Why it is not run; empty if it is run."""
         return self.note.removeprefix("not run: ") if self.note.startswith("not run: ") else ""
 
     @property
-    def for_real(self) -> bool:
-        """Whether its commands are run, not only parsed."""
+    def is_run(self) -> bool:
+        """Whether its shell commands are run, not only parsed."""
         return self.note == "run"
 
     @property
     def file_name(self) -> str:
-        """The file that the code belongs to, if it says so."""
+        """The file that the code is written to; empty if it names none."""
         found = FILE_NAME.match(self.text)
         return found["name"] if found else ""
 
@@ -65,7 +65,7 @@ class Block:
 
 
 def name(page: Path) -> str:
-    """A page, as seen from the root."""
+    """The path of a page relative to the root."""
     return page.relative_to(ROOT).as_posix()
 
 

@@ -1,4 +1,4 @@
-"""Shell commands on pages: taken apart, and tried by the programs that would read them, without running them."""
+"""Shell commands on pages: split into words, and parsed by their programs without being run."""
 
 import argparse
 import importlib.util
@@ -25,11 +25,11 @@ ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
 
 
 class Parsed(BaseException):
-    """Raised as soon as the words of a command have been understood."""
+    """Raised with the arguments once a command has been parsed."""
 
 
 def commands(block: Block) -> Iterator[list[str]]:
-    """The words of each command of a block, the first turn of loops."""
+    """The words of each command of a block; of loops, the first iteration."""
     for line in block.text.replace("\\\n", " ").splitlines():
         lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
@@ -57,7 +57,7 @@ def _split(tokens: list[str]) -> Iterator[list[str]]:
 
 
 def check(words: list[str], folder: Path) -> None:
-    """Have a command read by what it is for; fail where nothing here can.
+    """Parse a command by its program; fail if there is no parser for it here.
 
     Args:
         words: The command.
@@ -80,11 +80,11 @@ def check(words: list[str], folder: Path) -> None:
     elif program in checks:
         checks[program](rest, folder)
     else:
-        pytest.fail(f"nothing here can try {shlex.join(words)!r}: write <!-- not run: why --> above its block")
+        pytest.fail(f"no parser for {shlex.join(words)!r}: write <!-- not run: why --> above its block")
 
 
 def run(words: list[str], folder: Path) -> None:
-    """Run a command to its end; of `gpvae fit` all but its figures, which take most of its time."""
+    """Run a command; `gpvae fit` without figures, which take most of its time."""
     if words[0] != "gpvae":
         subprocess.run(
             shlex.join(words).replace("'", ""), cwd=folder, shell=True, check=True, stdout=subprocess.DEVNULL
@@ -96,42 +96,42 @@ def run(words: list[str], folder: Path) -> None:
 
 
 def check_gpvae(words: list[str], folder: Path) -> None:
-    """The real parsers read the command, and stop there."""
+    """Parse a command of `gpvae` without running it."""
     if words == ["--version"]:
         return
-    others = words[0] in ("summary", "report", "configs")
-    if not others and not any(word == "--help" or word.endswith(".help") for word in words):
+    has_argparse = words[0] in ("summary", "report", "configs")
+    if not has_argparse and not any(word == "--help" or word.endswith(".help") for word in words):
         words = [*words, "--print_config"]
     with pytest.MonkeyPatch.context() as patch:
-        if others:
-            _stop_once_parsed(patch)
-        _ends_well(lambda: _gpvae(words, folder, patch), ["gpvae", *words])
+        if has_argparse:
+            _stop_after_parsing(patch)
+        _run_parser(lambda: _gpvae(words, folder, patch), ["gpvae", *words])
 
 
 def _check_benchmark(module: str, words: list[str]) -> None:
-    """The parser of the module reads the words, and that of `python -m benchmarks` finds what they name."""
+    """Parse a command of a benchmark; for `python -m benchmarks`, also look up the names of benchmarks."""
     spec = importlib.util.find_spec(module)
     _expect(spec is not None, [module, *words])
     main = importlib.import_module(f"{module}.__main__" if spec.submodule_search_locations else module).main
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [module, *words])
-        _stop_once_parsed(patch)
-        parsed = _ends_well(main, [module, *words])
+        _stop_after_parsing(patch)
+        parsed = _run_parser(main, [module, *words])
     if module == "benchmarks" and parsed is not None:
         find(parsed.names)
 
 
-def _stop_once_parsed(patch: pytest.MonkeyPatch) -> None:
+def _stop_after_parsing(patch: pytest.MonkeyPatch) -> None:
     parse = argparse.ArgumentParser.parse_args
 
-    def and_stop(self: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> NoReturn:
+    def parse_and_stop(self: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> NoReturn:
         raise Parsed(parse(self, *args, **kwargs))
 
-    patch.setattr(argparse.ArgumentParser, "parse_args", and_stop)
+    patch.setattr(argparse.ArgumentParser, "parse_args", parse_and_stop)
 
 
-def _ends_well(program: Callable[[], object], words: list[str]) -> argparse.Namespace | None:
-    """What its parser made of the words, where it stopped there."""
+def _run_parser(program: Callable[[], object], words: list[str]) -> argparse.Namespace | None:
+    """The parsed arguments, or None if the program exited by itself; fail if it exited with an error."""
     with redirect_stdout(io.StringIO()), pytest.raises((SystemExit, Parsed)) as end:
         program()
     if isinstance(end.value, Parsed):
@@ -142,9 +142,9 @@ def _ends_well(program: Callable[[], object], words: list[str]) -> argparse.Name
 
 def _gpvae(words: list[str], folder: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sys, "argv", ["gpvae", *words])
-    patch.setattr(warnings, "formatwarning", warnings.formatwarning)  # what the program changes is put back
-    speaker = logging.getLogger("lightning.pytorch.utilities.rank_zero")
-    patch.setattr(speaker, "filters", list(speaker.filters))
+    patch.setattr(warnings, "formatwarning", warnings.formatwarning)  # restored after the program has changed it
+    logger = logging.getLogger("lightning.pytorch.utilities.rank_zero")
+    patch.setattr(logger, "filters", list(logger.filters))
     for variable in ("PL_GLOBAL_SEED", "PL_SEED_WORKERS"):
         patch.setenv(variable, "")
         patch.delenv(variable)
@@ -169,5 +169,5 @@ def _check_tensorboard(words: list[str], folder: Path) -> None:
     _expect(importlib.util.find_spec("tensorboard") is not None, words)
 
 
-def _expect(right: bool, words: list[str]) -> None:
-    assert right, f"{shlex.join(words)!r} would not work"
+def _expect(condition: bool, words: list[str]) -> None:
+    assert condition, f"{shlex.join(words)!r} would not work"

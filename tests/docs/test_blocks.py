@@ -1,4 +1,4 @@
-"""Every block of code on every page runs, or is read by the program it is for."""
+"""Every block of code on every page runs or can be parsed."""
 
 import importlib
 import sys
@@ -29,11 +29,11 @@ def parameters() -> list[object]:
     return [pytest.param(page, id=name(page), marks=marks[page]) for page in WITH_CODE]
 
 
-# Lightning says of loaders that are not torch's what no page needs to deal with.
+# Lightning warns about loaders other than torch's, which does not matter on pages.
 @pytest.mark.filterwarnings("ignore:Couldn't infer the batch indices")
 @pytest.mark.parametrize("page", parameters())
 def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a namespace and a folder of the page's own."""
+    """All blocks of a page share a namespace and a folder."""
     (tmp_path / "configs").symlink_to(ROOT / "configs")
     monkeypatch.syspath_prepend(str(tmp_path))
     module = ModuleType("page")
@@ -47,13 +47,13 @@ def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path, monkeypatch:
                 run_python(block, module, tmp_path)
             elif block.language == "sh":
                 run_shell(block, tmp_path)
-    for imported in set(sys.modules) - known:  # files of the page
+    for imported in set(sys.modules) - known:  # modules written by blocks of the page
         if (getattr(sys.modules[imported], "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[imported]
 
 
 def run_python(block: Block, module: ModuleType, folder: Path) -> None:
-    """Execute a block; tracebacks show lines of the page."""
+    """Execute a block; tracebacks refer to lines of the page."""
     if block.file_name:
         (folder / block.file_name).write_text(block.text)
         importlib.invalidate_caches()
@@ -63,14 +63,14 @@ def run_python(block: Block, module: ModuleType, folder: Path) -> None:
 
 
 def run_shell(block: Block, folder: Path) -> None:
-    """Run the commands of a block, or have them read."""
+    """Run or parse the commands of a block."""
     for words in shell.commands(block):
-        (shell.run if block.for_real else shell.check)(words, folder)
+        (shell.run if block.is_run else shell.check)(words, folder)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_blocks_say_what_they_are(page: Path) -> None:
+def test_blocks_have_a_language_and_reasons(page: Path) -> None:
     for block in blocks(page):
         assert block.language in LANGUAGES, f"{block}: name the language, one of {', '.join(LANGUAGES)}"
         if block.note.startswith("not run"):
-            assert block.reason_not_to_run, f"{block}: say why, <!-- not run: needs two machines -->"
+            assert block.reason_not_to_run, f"{block}: give a reason, <!-- not run: needs two machines -->"

@@ -1,4 +1,4 @@
-"""The examples run, and their pages show them as they are."""
+"""The examples run, and their pages are up to date."""
 
 import importlib.util
 import os
@@ -12,8 +12,8 @@ import pytest
 from tests.docs.pages import RENDERED, ROOT, blocks
 
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
-#: Largest picture on a page.
-MOST_BYTES = 150_000
+#: Size of the largest figure on a page.
+MAX_BYTES = 150_000
 
 
 def renderer() -> ModuleType:
@@ -26,7 +26,7 @@ def renderer() -> ModuleType:
 
 
 def run(name: str, folder: Path, *options: str) -> str:
-    """What an example prints; it must draw its picture."""
+    """The output of an example, which must also draw its figure."""
     picture = folder / "picture.png"
     command = [sys.executable, str(ROOT / "examples" / f"{name}.py"), "--figure", str(picture), *options]
     environment = {**os.environ, "GPVAE_DATA_DIR": str(folder), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
@@ -36,13 +36,13 @@ def run(name: str, folder: Path, *options: str) -> str:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_page_is_made_of_the_example(name: str) -> None:
-    """`python docs/_tools/render.py` brings it up to date."""
+def test_page_is_rendered_from_the_example(name: str) -> None:
+    """`python docs/_tools/render.py` updates it."""
     page = RENDERED / f"{name}.md"
     printed = next(block.text for block in blocks(page) if block.language == "text")
     assert page.read_text(encoding="utf-8") == renderer().page(name, printed)
     picture = RENDERED / renderer().PICTURES.get(name, f"{name}.png")
-    assert picture.stat().st_size < MOST_BYTES
+    assert picture.stat().st_size < MAX_BYTES
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Pages are taken apart rightly, and what would not work is noticed."""
+"""Blocks and commands are found on pages, and commands that would fail are detected."""
 
 from pathlib import Path
 
@@ -40,12 +40,12 @@ def found(tmp_path: Path) -> list[Block]:
 def test_blocks_are_found_with_their_notes(found: list[Block]) -> None:
     assert [block.language for block in found] == ["sh", "sh", "python"]
     assert [block.reason_not_to_run for block in found] == ["needs two machines", "", ""]
-    assert [block.for_real for block in found] == [False, True, False]
+    assert [block.is_run for block in found] == [False, True, False]
     assert [block.file_name for block in found] == ["", "", "tides.py"]
     assert PAGE.splitlines()[found[2].line - 1] == "# tides.py"
 
 
-def test_commands_are_taken_apart(found: list[Block]) -> None:
+def test_commands_are_split_into_words(found: list[Block]) -> None:
     assert list(shell.commands(found[1])) == [
         ["gpvae", "fit", "-c", "a b.yaml", "--x", "2"],
         ["gpvae", "fit", "--seed", "1"],
@@ -69,11 +69,11 @@ def test_commands_are_taken_apart(found: list[Block]) -> None:
         "python -m benchmarks.reproduce --no-such-option",
     ],
 )
-def test_what_would_not_work_is_noticed(command: str, tmp_path: Path) -> None:
+def test_commands_that_would_fail_are_detected(command: str, tmp_path: Path) -> None:
     with pytest.raises((AssertionError, SystemExit, ValueError)):
         shell.check(command.split(), tmp_path)
 
 
-def test_what_cannot_be_tried_has_to_be_marked(tmp_path: Path) -> None:
+def test_commands_without_a_parser_have_to_be_marked(tmp_path: Path) -> None:
     with pytest.raises(pytest.fail.Exception, match="not run: why"):
         shell.check(["torchrun", "it"], tmp_path)

@@ -1,4 +1,4 @@
-"""What pages name exists, and their tables are whole."""
+"""Links, files and tests on pages exist, and tables are complete."""
 
 import re
 from pathlib import Path
@@ -12,26 +12,26 @@ LINK = re.compile(r"\]\((?P<target>[^)\s#]*)(?:#(?P<anchor>[^)\s]*))?\)")
 HEADING = re.compile(r"^#+ (?P<title>.+)$", flags=re.MULTILINE)
 #: Files of the repository that are named in the text, such as `tests/vae/test_bound.py`.
 FILE = re.compile(r"`((?:gpvae|tests|benchmarks|datamodules|callbacks|examples|configs)/[\w./]+)`")
-#: Made by a run.
-MADE = {"benchmarks/results"}
+#: Folders that runs create.
+CREATED = {"benchmarks/results"}
 BENCHMARK = re.compile(r"`(python -m benchmarks(?:\.[a-z][\w.]*)?(?:\s[^`]*)?)`")
 TEST = re.compile(r"`(test_[a-z0-9]+_[a-z0-9]+_[a-z0-9_]+)`")
 
 
 def prose(page: Path) -> str:
-    """A page without its blocks."""
+    """The text of a page without its blocks of code."""
     text = page.read_text(encoding="utf-8")
     return re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
 def anchors(page: Path) -> set[str]:
-    """Where links into a page may lead."""
+    """The anchors of the headings of a page."""
     titles = [re.sub(r"[`*$\\]", "", found["title"]) for found in HEADING.finditer(prose(page))]
     return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title.lower()).strip()) for title in titles}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_a_target(page: Path) -> None:
     for link in LINK.finditer(prose(page)):
         if "://" in link["target"]:
             continue
@@ -47,13 +47,13 @@ def test_files_and_tests_that_are_named_exist(page: Path) -> None:
     files = [*FILE.findall(prose(page)), *re.findall(r"configs/\w+\.yaml", text)]
     new = [block.file_name for block in blocks(page) if block.file_name]
     for file in files:
-        assert (ROOT / file).exists() or Path(file).name in new or file in MADE, f"{name(page)} names {file}"
+        assert (ROOT / file).exists() or Path(file).name in new or file in CREATED, f"{name(page)} names {file}"
     for benchmark in BENCHMARK.findall(prose(page)):
         shell.check(benchmark.split(), ROOT)
     tests = set(TEST.findall(prose(page)))
     if tests:
         defined = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
-        assert all(f"def {test}(" in defined for test in tests), f"{name(page)} names tests that are gone"
+        assert all(f"def {test}(" in defined for test in tests), f"{name(page)} names tests that do not exist"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

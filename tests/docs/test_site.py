@@ -1,4 +1,4 @@
-"""The site builds without a warning, and needs no network to be read."""
+"""The site builds without warnings, and can be read without a network."""
 
 import re
 import subprocess
@@ -16,15 +16,15 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
         any(find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings_handlers", "ziamath")),
-        reason="what the documentation is built with is not installed: pip install -e '.[docs]'",
+        reason="the tools to build the documentation are not installed: pip install -e '.[docs]'",
     ),
 ]
-#: What a browser fetches by itself.
+#: Files that a browser fetches by itself.
 FETCHED = re.compile(
     r"<(?:script|img|iframe|source)[^>]*\ssrc=\"(?P<source>[^\"]+)\"|<link[^>]*\shref=\"(?P<link>[^\"]+)\""
 )
-#: Pages that the home page links to and whose files are not in docs, with words of theirs.
-BEYOND = {"benchmarks": "CPU seconds", "changes": "Unreleased", "contributing": "Set up", "citing": "cff-version"}
+#: Pages outside docs/ that the home page links to, with some of their words.
+OUTSIDE_DOCS = {"benchmarks": "CPU seconds", "changes": "Unreleased", "contributing": "Set up", "citing": "cff-version"}
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +47,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_it_is_built_with_has_the_version_it_is_tested_with() -> None:
+def test_versions_of_the_tools_are_pinned() -> None:
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["docs"]
     pinned = (ROOT / "constraints.txt").read_text().splitlines()
     names = [re.split(r"[\[><=]", requirement)[0] for requirement in wanted]
     assert all(any(line.startswith(f"{name}==") for line in pinned) for name in names)
 
 
-def test_every_page_is_there(site: Path) -> None:
+def test_every_page_is_built(site: Path) -> None:
     docs = ROOT / "docs"
     for page in PAGES:
         if page.is_relative_to(docs):
@@ -62,9 +62,9 @@ def test_every_page_is_there(site: Path) -> None:
     assert "Gaussian processes that learn from a stream" in (site / "index.html").read_text()
 
 
-def test_files_beyond_docs_are_pages_too(site: Path) -> None:
+def test_files_outside_docs_are_pages_too(site: Path) -> None:
     _, home = (site / "index.html").read_text().split("<article")
-    for page, words in BEYOND.items():
+    for page, words in OUTSIDE_DOCS.items():
         assert f'href="{page}.html"' in home
         assert words in (site / f"{page}.html").read_text()
     benchmarks = (site / "benchmarks.html").read_text()
@@ -86,7 +86,7 @@ def test_long_lines_of_code_can_be_broken(site: Path) -> None:
     assert (site / "index.html").read_text().count('<span id="__span-') > 20
 
 
-def test_formulas_are_drawn(site: Path) -> None:
+def test_formulas_are_rendered(site: Path) -> None:
     text = (site / "concepts" / "sites.html").read_text()
     assert text.count("<math") > 20
     assert "arithmatex" not in text
@@ -96,7 +96,7 @@ def test_formulas_are_drawn(site: Path) -> None:
 
 
 @chromium.needed
-def test_pages_can_be_searched_from_the_disk(site: Path) -> None:
+def test_pages_can_be_searched_offline(site: Path) -> None:
     page = f"{(site / 'concepts' / 'sites.html').as_uri()}?q=forgetting"
     shown = chromium.browse(page, "--virtual-time-budget=15000", "--dump-dom")
     assert re.search(r"[1-9]\d* matching documents", shown)

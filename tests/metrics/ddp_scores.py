@@ -16,10 +16,10 @@ from gpvae.metrics import Forgetting, TaskScores  # noqa: E402
 
 NUM_TASKS = 4
 GROUPS = ["a", "b", "c"]
-#: Which process gets which batch of which task, and how many points it has: task 3 (index 2) has none anywhere.
+#: Process, task and number of points of each batch; task 3 (index 2) has no points.
 SHARDS = [(0, 0, 5), (1, 0, 17), (0, 1, 8), (1, 1, 1), (0, 3, 11), (0, 0, 3)]
-#: The same, with a process that gets nothing at all.
-LONELY = [(0, task, points) for _, task, points in SHARDS]
+#: The same, with all batches on the first process.
+ONE_IDLE = [(0, task, points) for _, task, points in SHARDS]
 
 
 def batch(index: int, points: int) -> tuple[Normal, torch.Tensor]:
@@ -29,7 +29,7 @@ def batch(index: int, points: int) -> tuple[Normal, torch.Tensor]:
 
 
 def score(rank: int | None, shards: list[tuple[int, int, int]]) -> dict[str, float]:
-    """The scores by the batches of one process, or, for None, of all; points fall into groups in turn."""
+    """Scores of the batches of one process, or of all for None; points belong to the groups in turn."""
     scores = TaskScores(["ece", "nlpd", "rmse"], num_variables=len(GROUPS))
     scores.reset(NUM_TASKS)
     for index, (owner, task, points) in enumerate(shards):
@@ -45,7 +45,11 @@ def main(rank: int, world_size: int, folder: Path) -> None:
     forgetting = Forgetting()
     for after_task, task, value in [(1, 1, 1.0), (2, 1, 1.5), (2, 2, 0.0)]:
         forgetting.update(after_task, task, value)
-    results = {"uneven": score(rank, SHARDS), "lonely": score(rank, LONELY), "forgetting": forgetting.compute().item()}
+    results = {
+        "uneven": score(rank, SHARDS),
+        "one_idle": score(rank, ONE_IDLE),
+        "forgetting": forgetting.compute().item(),
+    }
     (folder / f"{rank}.json").write_text(json.dumps(results))
     distributed.destroy_process_group()
 

@@ -15,7 +15,7 @@ from gpvae.metrics.calibration import empirical_quantiles, seeded_samples
 
 
 def forecast(num_points: int, sharpness: float = 1.0, seed: int = 0) -> tuple[Normal, torch.Tensor]:
-    """Forecasts whose standard deviation is `sharpness` times too small, and targets."""
+    """Forecasts with standard deviations too small by a factor `sharpness`, and targets."""
     generator = np.random.default_rng(seed)
     mean, scale = generator.normal(size=num_points), generator.uniform(0.5, 2, num_points)
     target = mean + sharpness * scale * generator.normal(size=num_points)
@@ -30,7 +30,7 @@ def score(predictive: Normal, target: torch.Tensor, cuts: list[int] | None = Non
     return ece.compute().item()
 
 
-def test_the_definition_written_plainly() -> None:
+def test_definition_in_plain_numpy() -> None:
     predictive, target = forecast(300, sharpness=1.7)
     captured = []
 
@@ -51,22 +51,22 @@ def test_the_definition_written_plainly() -> None:
 
 
 @pytest.mark.parametrize("shape", [(100,), (100, 4), (2, 3, 5)])
-def test_quantiles_are_numpys(shape: tuple[int, ...]) -> None:
+def test_quantiles_agree_with_numpy(shape: tuple[int, ...]) -> None:
     samples = np.random.default_rng(1).normal(size=shape)
     p = np.array([0.0, 0.025, 0.31, 0.5, 0.975, 1.0])
     ours = empirical_quantiles(torch.tensor(samples), torch.tensor(p))
     np.testing.assert_allclose(ours, np.quantile(samples, p, axis=0), rtol=1e-12)
 
 
-def test_calibrated_is_near_nought_and_overconfident_is_not() -> None:
+def test_error_is_near_zero_for_calibrated_forecasts_and_large_for_overconfident_ones() -> None:
     assert score(*forecast(5000)) < 0.025
     levels = np.arange(0.05, 1, 0.1)
-    held = 1 - 2 * stats.norm.sf(stats.norm.isf((1 - levels) / 2) / 4)
-    assert score(*forecast(5000, sharpness=4)) == pytest.approx(np.mean(levels - held), abs=0.02)
+    contained = 1 - 2 * stats.norm.sf(stats.norm.isf((1 - levels) / 2) / 4)
+    assert score(*forecast(5000, sharpness=4)) == pytest.approx(np.mean(levels - contained), abs=0.02)
 
 
-def test_calibrated_counts_are_never_held_too_seldom() -> None:
-    """Closed intervals of a discrete distribution hold more than their level, the less the larger the counts."""
+def test_intervals_of_calibrated_counts_contain_enough_of_them() -> None:
+    """Closed intervals of a discrete distribution contain more than their level, and less so for larger counts."""
     likelihood = NegativeBinomialLikelihood().double()
     predictive = marginals(likelihood, torch.full((1500,), 200.0).double(), torch.ones(1500).double())
     ece = ECE()
@@ -74,7 +74,7 @@ def test_calibrated_counts_are_never_held_too_seldom() -> None:
     assert ece.compute() < 0.05
 
 
-def test_the_global_random_state_is_left_alone_and_does_not_matter() -> None:
+def test_the_global_random_state_neither_changes_nor_matters() -> None:
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)
@@ -84,7 +84,7 @@ def test_the_global_random_state_is_left_alone_and_does_not_matter() -> None:
     assert score(*forecast(50)) == first
 
 
-def test_depends_on_the_batches_and_not_on_history() -> None:
+def test_result_depends_on_the_batches_but_not_on_their_order() -> None:
     ece = ECE()
     (one, y), (two, z) = forecast(40, seed=1), forecast(40, seed=2)
     ece.update(one, y)
@@ -100,13 +100,13 @@ def test_depends_on_the_batches_and_not_on_history() -> None:
     assert by_forward.compute().item() == expected
 
 
-def test_a_seed_draws_other_samples() -> None:
+def test_another_seed_draws_other_samples() -> None:
     assert len({score(*forecast(200), seed=seed) for seed in range(4)}) > 1
 
 
 @settings(max_examples=20)
 @given(cuts=st.lists(st.integers(0, 2000), max_size=20))
-def test_other_batches_change_it_by_noise_only(cuts: list[int]) -> None:
+def test_other_batches_change_the_result_by_noise_only(cuts: list[int]) -> None:
     assert score(*forecast(2000), cuts=cuts) == pytest.approx(score(*forecast(2000)), abs=0.015)
 
 
@@ -119,6 +119,6 @@ def test_batches_of_one_point_draw_independent_samples() -> None:
 
 
 @pytest.mark.parametrize("options", [{"num_levels": 0}, {"num_samples": 1}])
-def test_too_little_is_refused(options: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="two samples or more"):
+def test_too_few_levels_or_samples_are_refused(options: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="at least two samples"):
         ECE(**options)

@@ -1,4 +1,4 @@
-"""The examples in the docstrings say what happens."""
+"""The examples in docstrings run and print what they show."""
 
 import doctest
 from importlib import import_module

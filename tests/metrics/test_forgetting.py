@@ -25,7 +25,7 @@ LOSSES: dict[Target, Callable[[float], float]] = {
 
 
 @given(num_tasks=st.integers(2, 6), target=st.sampled_from(list(LOSSES)), seed=st.integers(0, 99))
-def test_the_definition_written_plainly(num_tasks: int, target: Target, seed: int) -> None:
+def test_definition_in_plain_numpy(num_tasks: int, target: Target, seed: int) -> None:
     r = np.random.default_rng(seed).normal(size=(num_tasks, num_tasks))
     loss = LOSSES[target]
     expected = np.mean([loss(r[num_tasks - 1, j]) - loss(r[j, j]) for j in range(num_tasks - 1)])
@@ -34,7 +34,7 @@ def test_the_definition_written_plainly(num_tasks: int, target: Target, seed: in
 
 
 def test_sign() -> None:
-    """Greater NLPD and smaller accuracy on the old task both are forgetting."""
+    """A higher NLPD and a lower accuracy on an earlier task are both forgetting."""
     assert fill(Forgetting(), np.array([[1.0, 0], [3, 1]])).compute() == 2
     accuracy = np.array([[0.75, 0], [0.5, 1]])
     assert fill(Forgetting(HIGHER), accuracy).compute() == 0.25
@@ -63,12 +63,12 @@ def test_matrix() -> None:
 
 def test_tasks_without_scores_are_left_out() -> None:
     forgetting = Forgetting()
-    for after_task, task, value in [(1, 1, 1.0), (3, 1, 4.0), (3, 2, 9.0), (3, 3, 1.0)]:  # task 2: none of its own
-        forgetting.update(after_task, task, value)
+    for entry in [(1, 1, 1.0), (3, 1, 4.0), (3, 2, 9.0), (3, 3, 1.0)]:  # task 2 was not scored when just learnt
+        forgetting.update(*entry)
     assert forgetting.compute() == 3
 
 
-def test_nothing_is_forgotten_before_there_is_an_old_task() -> None:
+def test_forgetting_is_nan_before_the_second_task() -> None:
     forgetting = Forgetting()
     forgetting.update(1, 1, 1.0)
     assert math.isnan(forgetting.compute())

@@ -10,7 +10,7 @@ from gpvae.metrics import NLPD, RMSE, Score, TaskScores, TaskTable
 from gpvae.metrics.score import ScoreKey
 
 rng = np.random.default_rng(1)
-#: Two batches of points of either task: mean, deviation, target and group; there is no group 2 in task 1.
+#: Two batches for each of two tasks: mean, deviation, target and group; task 1 has no points of group c.
 BATCHES = [
     [(rng.normal(size=n), rng.uniform(0.5, 2, n), rng.normal(size=n), rng.integers(0, num_groups, n)) for n in (11, 5)]
     for num_groups in (2, 4)
@@ -48,7 +48,7 @@ def test_scores_of_groups_are_those_of_a_plain_loop() -> None:
     assert (2, 2, "nlpd", "c") in found
 
 
-def test_groups_change_nothing_for_all_points_together() -> None:
+def test_scores_of_all_points_do_not_depend_on_groups() -> None:
     with_groups = scored(["nlpd", "rmse", "ece"])
     without = TaskScores(["nlpd", "rmse", "ece"])
     without.reset(2)
@@ -58,7 +58,7 @@ def test_groups_change_nothing_for_all_points_together() -> None:
     expected = {score.key: score.value for score in without.compute(2)}
     found = {score.key: score.value for score in with_groups.compute(2)}
     assert found == pytest.approx(expected, rel=1e-12)
-    assert not any(metric == "ece" for _, _, metric, _ in by_variable(with_groups))  # no mean over points
+    assert not any(metric == "ece" for _, _, metric, _ in by_variable(with_groups))  # not a mean over points
 
 
 def test_each_point_is_scored_once_for_all_and_for_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def test_each_point_is_scored_once_for_all_and_for_its_group(monkeypatch: pytest
     assert calls == [11, 5, 11, 5]
 
 
-def test_a_broken_forecast_of_a_group_is_not_hidden() -> None:
+def test_nan_forecasts_of_a_group_are_reported() -> None:
     scores = TaskScores(["rmse"], num_variables=2)
     scores.reset(1)
     mean = torch.tensor([torch.nan, 0.0])

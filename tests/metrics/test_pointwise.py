@@ -38,13 +38,13 @@ MEAN, SCALE, TARGET = rng.normal(size=(7, 3)), rng.uniform(0.1, 2, (7, 3)), rng.
 NORMAL = Normal(torch.tensor(MEAN), torch.tensor(SCALE))
 
 
-def test_nlpd_of_a_normal_is_scipys() -> None:
+def test_nlpd_of_a_normal_agrees_with_scipy() -> None:
     nlpd = NLPD()
     nlpd.update(NORMAL, torch.tensor(TARGET))
     assert nlpd.compute().item() == pytest.approx(-stats.norm(MEAN, SCALE).logpdf(TARGET).mean(), rel=1e-12)
 
 
-def test_rmse_is_numpys() -> None:
+def test_rmse_agrees_with_numpy() -> None:
     rmse = RMSE()
     rmse.update(NORMAL, torch.tensor(TARGET))
     assert rmse.compute().item() == pytest.approx(np.sqrt(np.mean((TARGET - MEAN) ** 2)), rel=1e-12)
@@ -88,7 +88,7 @@ def test_monte_carlo_of_counts() -> None:
     ],
 )
 def test_every_likelihood_can_be_scored(name: str, likelihood: torch.nn.Module) -> None:
-    """By the metrics that fit it; from marginals and from samples of f; with gradients around."""
+    """By its own metrics, from marginals and from samples of f, with gradients enabled."""
     likelihood = copy.deepcopy(likelihood).double()
     f = torch.randn(200, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     exact = marginals(likelihood, torch.zeros(5).double(), torch.ones(5).double())
@@ -103,7 +103,7 @@ def test_every_likelihood_can_be_scored(name: str, likelihood: torch.nn.Module) 
 
 @given(cuts=st.lists(st.integers(0, 21), max_size=5), ranks=st.integers(1, 4), data=st.data())
 @pytest.mark.parametrize("metric", [NLPD, RMSE])
-def test_cut_into_batches_and_spread_over_processes_the_points_give_the_same(
+def test_batches_and_processes_do_not_change_the_result(
     metric: type[PointwiseMean], cuts: list[int], ranks: int, data: st.DataObject
 ) -> None:
     whole = metric()
@@ -121,7 +121,7 @@ def test_cut_into_batches_and_spread_over_processes_the_points_give_the_same(
     assert merged.compute().item() == pytest.approx(whole.compute().item(), rel=1e-12)
 
 
-def test_sums_are_double_even_of_single_precision() -> None:
+def test_sums_of_single_precision_scores_are_in_double_precision() -> None:
     """A single-precision sum of 2²⁵ ones stops at 2²⁴."""
     nlpd = NLPD().float()
     nlpd.update(Normal(torch.zeros(1), torch.ones(1)), torch.zeros(1))
@@ -140,13 +140,13 @@ def test_shapes_that_would_broadcast_are_refused(metric: type[PointwiseMean]) ->
 
 
 def test_coverage_of_mixtures_and_of_groups() -> None:
-    """Draws from a mixture lie in its own interval nine times out of ten, and those of a wider one less often."""
+    """Nine in ten draws from a mixture lie in its interval, and fewer draws from a wider distribution."""
     torch.manual_seed(0)
     components = Normal(torch.randn(20_000, 5), 0.3)
-    honest = equal_mixture(components)
+    mixture = equal_mixture(components)
     coverage = Coverage(num_groups=2)
-    coverage.update(honest, honest.sample(), torch.zeros(20_000, dtype=torch.int64))
-    coverage.update(honest, 2 * honest.sample(), torch.ones(20_000, dtype=torch.int64))
+    coverage.update(mixture, mixture.sample(), torch.zeros(20_000, dtype=torch.int64))
+    coverage.update(mixture, 2 * mixture.sample(), torch.ones(20_000, dtype=torch.int64))
     right, wide = coverage.by_group().tolist()
     assert right == pytest.approx(0.9, abs=0.01)
     assert wide < 0.75

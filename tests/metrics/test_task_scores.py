@@ -44,8 +44,8 @@ def test_tasks_without_points_are_left_out() -> None:
     assert list(by_key(scores.compute(3))) == [(3, 2, "nlpd", ""), (3, None, "nlpd", "")]
 
 
-def test_a_broken_forecast_is_not_hidden() -> None:
-    """A task is left out for want of points, never because its score is NaN."""
+def test_nan_forecasts_are_reported() -> None:
+    """Tasks without points are left out; tasks with a NaN score are not."""
     scores = TaskScores(["rmse"])
     scores.reset(1)
     scores.update(0, Normal(torch.full((2,), torch.nan), torch.ones(2), validate_args=False), torch.zeros(2))
@@ -65,7 +65,7 @@ def test_reset_grows_shrinks_and_forgets() -> None:
         scores.update(2, normal(1), torch.zeros(1))
 
 
-def test_new_metrics_come_to_the_device_of_the_module() -> None:
+def test_new_metrics_are_on_the_device_of_the_module() -> None:
     module = torch.nn.Sequential(TaskScores(["nlpd", "ece"])).to("meta")
     scores = module[0]
     scores.reset(2)
@@ -74,7 +74,7 @@ def test_new_metrics_come_to_the_device_of_the_module() -> None:
     assert {state.device.type for state in states} == {"meta"}
 
 
-def test_nothing_goes_into_checkpoints() -> None:
+def test_scores_are_not_part_of_checkpoints() -> None:
     scores = TaskScores(["nlpd", "rmse", "ece", "coverage", "accuracy"])
     scores.reset(3)
     scores.double()
@@ -82,17 +82,17 @@ def test_nothing_goes_into_checkpoints() -> None:
     scores.load_state_dict({})
 
 
-def test_names_that_are_none() -> None:
+def test_unknown_or_missing_metrics_are_refused() -> None:
     with pytest.raises(ValueError, match="no metric is called 'mae'"):
         TaskScores(["mae"])
-    with pytest.raises(ValueError, match="name one"):
+    with pytest.raises(ValueError, match="give at least one"):
         TaskScores([])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world_size", [2])
 def test_processes_score_together(tmp_path: Path, world_size: int) -> None:
-    """Uneven shards, a task that one process has no points of, one that none has, a process without any points."""
+    """Uneven shards: tasks with points on one process only or on none, and a process without any points."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     commands = [
         [sys.executable, ddp_scores.__file__, str(rank), str(world_size), str(tmp_path)] for rank in range(world_size)
@@ -106,7 +106,7 @@ def test_processes_score_together(tmp_path: Path, world_size: int) -> None:
     assert [process.returncode for process in processes] == [0] * world_size, errors
     for rank in range(world_size):
         results = json.loads((tmp_path / f"{rank}.json").read_text())
-        for name, shards in (("uneven", ddp_scores.SHARDS), ("lonely", ddp_scores.LONELY)):
+        for name, shards in (("uneven", ddp_scores.SHARDS), ("one_idle", ddp_scores.ONE_IDLE)):
             expected = ddp_scores.score(None, shards)
             assert list(results[name]) == list(expected)
             assert results[name] == pytest.approx(expected, rel=1e-12)

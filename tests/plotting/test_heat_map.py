@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgba
 
-from callbacks.figures.compose import forgetting_figure
 from gpvae.metrics import HIGHER, LOWER, Description, Target
 from gpvae.plotting.colour_scale import ColourScale, colour_limits
+from gpvae.plotting.heat_map import forgetting_figure
 
 
 def triangle(size: int) -> np.ndarray:
@@ -64,8 +64,8 @@ def test_coverage_is_dark_where_it_is_right_and_bright_both_ways() -> None:
 def test_colours_follow_the_loss(values: list[float], target: Target) -> None:
     scores = np.array([*values, np.nan])
     scale = ColourScale.of(scores, Description("", target))
-    badness = scale.badness(scores)[:-1]
-    assert ((badness >= 0) & (badness <= 1)).all()
-    assert np.isnan(scale.badness(scores)[-1])
+    relative_loss = scale.relative_loss(scores)[:-1]
+    assert ((relative_loss >= 0) & (relative_loss <= 1)).all()
+    assert np.isnan(scale.relative_loss(scores)[-1])
     order = np.argsort(target.loss(np.clip(scores[:-1], scale.low, scale.high)))
-    assert (np.diff(badness[order]) >= 0).all()
+    assert (np.diff(relative_loss[order]) >= 0).all()

@@ -1,4 +1,4 @@
-"""Figures are drawn from the runs there are, and only from finished ones."""
+"""Figures are drawn from finished runs only."""
 
 from pathlib import Path
 
@@ -22,10 +22,10 @@ from gpvae.inducing import LegS
 from gpvae.online_gp import OnlineGP
 from tests.cli.program import run_here
 from tests.configs.runs import expect_warnings
-from tests.reproduce.made import make
+from tests.reproduce.run_folders import make
 
 
-def test_curves_are_means_over_the_seeds_that_all_have_finished(tmp_path: Path) -> None:
+def test_curves_are_means_over_the_seeds_that_every_experiment_has_finished(tmp_path: Path) -> None:
     for seed, shift in ((1, 0.0), (2, 2.0), (4, 50.0)):
         make(tmp_path, "toy_legs", seed, shift=shift)
     make(tmp_path, "toy_legs", 3, learnt=2, shift=100.0)
@@ -57,7 +57,7 @@ def test_curves_are_means_over_the_seeds_that_all_have_finished(tmp_path: Path) 
         ("era5_sample_OVC_replay_M100", 10, {"weather.png"}),
     ],
 )
-def test_only_what_there_are_runs_of_is_drawn(name: str, num_tasks: int, drawn: set[str], tmp_path: Path) -> None:
+def test_only_figures_with_runs_are_drawn(name: str, num_tasks: int, drawn: set[str], tmp_path: Path) -> None:
     make(tmp_path, name, 1, num_tasks, num_tasks)
     main(["--folder", str(tmp_path), "--output", str(tmp_path / "figures")])
     files = {path.name: path.stat().st_size for path in (tmp_path / "figures").iterdir()}
@@ -79,7 +79,7 @@ def test_the_renewal_model_is_shown_where_it_has_all_seeds(tmp_path: Path) -> No
     assert named(["seed_4", "seed_1"]) == "seeds 1, 4"
 
 
-def test_panels_appear_as_runs_do(tmp_path: Path) -> None:
+def test_only_panels_with_runs_are_drawn(tmp_path: Path) -> None:
     names = ("finse_OVC_ewc_M50", "finse_OSVGP_ewc_M50", "finse_OVC_replay_M100", "sample_OHSVGP_ewc_M50")
     for name in names:
         make(tmp_path, f"era5_{name}", 1, 10, 10)
@@ -95,7 +95,7 @@ def test_panels_appear_as_runs_do(tmp_path: Path) -> None:
     assert {ax.get_xlabel() for ax in figure.axes} == {"tasks seen (1 seed)"}
 
 
-def test_scores_that_explode_are_in_powers_of_ten(tmp_path: Path) -> None:
+def test_very_large_scores_are_drawn_in_powers_of_ten(tmp_path: Path) -> None:
     for name, shift in (("solar_osgpr_trained_M50", 500.0), ("audio_osgpr_trained_M100", -9.0)):
         make(tmp_path, name, 1, 10, 10, shift)
     make(tmp_path, "solar_osgpr_M150", 1, 10, 10)
@@ -119,17 +119,17 @@ def test_forgetting_is_the_mean_rise_of_a_task_on_one_scale(tmp_path: Path) -> N
     np.testing.assert_allclose(scores, [[11, np.nan, np.nan], [12, 22, np.nan], [13, 23, 33]])
 
 
-def test_figures_without_runs_are_skipped_with_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_skipped_figures_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make(tmp_path, "toy_legs", 1)
     main(["--folder", str(tmp_path), "--output", str(tmp_path / "figures"), "--only", "series.png", "measures.png"])
-    said = capsys.readouterr().out
-    assert "skipped series.png" in said
-    assert "measures.png" in said.partition("wrote ")[2]
-    assert "tables.png" not in said
+    output = capsys.readouterr().out
+    assert "skipped series.png" in output
+    assert "measures.png" in output.partition("wrote ")[2]
+    assert "tables.png" not in output
 
 
 def fit(folder: Path, config: str, name: str, *options: str) -> None:
-    """A run of `gpvae fit`, as the runner makes it."""
+    """Run `gpvae fit` with the options of the runner."""
     common = [f"--name={name}", "--seed_everything=1", "--figures.enabled=false", "--checkpoint.keep_tasks=false"]
     run_here(folder, "fit", "-c", str(CONFIGS / f"{config}.yaml"), *common, *options)
 

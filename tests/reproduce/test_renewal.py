@@ -1,4 +1,4 @@
-"""The renewal model: infections against plain sums, its density against SciPy's, and what sampling recovers."""
+"""The renewal model: infections compared with plain sums, the density with SciPy's, and what sampling recovers."""
 
 import importlib.util
 import math
@@ -25,7 +25,7 @@ def plain_infections(r: np.ndarray, seed: float, serial: np.ndarray, population:
 
 
 def plain_deaths(m: np.ndarray, fatality: float) -> np.ndarray:
-    """Deaths of each day: every infection by the sum of its two delays, a day or more each."""
+    """Deaths on each day: every infection delayed by two delays of at least one day each."""
     onset, death = gamma_by_day(5.1, 0.86, 80), gamma_by_day(17.8, 0.45, 80)
     mu = np.zeros(len(m))
     for day in range(len(m)):
@@ -37,7 +37,7 @@ def plain_deaths(m: np.ndarray, fatality: float) -> np.ndarray:
     return mu
 
 
-def test_a_gamma_distribution_falls_on_days() -> None:
+def test_gamma_distribution_by_day_keeps_mass_and_mean() -> None:
     shares = gamma_by_day(6.5, 0.62, 100)
     assert shares.sum() == pytest.approx(1, abs=1e-4)
     assert (shares * np.arange(1, 101)).sum() == pytest.approx(6.5, abs=0.05)
@@ -52,29 +52,29 @@ def test_infections_are_the_renewal_equation(population: float) -> None:
     np.testing.assert_allclose(found, plain_infections(r.numpy(), 30.0, serial.numpy(), population), rtol=1e-10)
 
 
-def test_their_gradient_is_that_of_differences() -> None:
+def test_gradient_of_infections_agrees_with_finite_differences() -> None:
     r = (torch.rand(40, dtype=DOUBLE) + 1).requires_grad_()
     seed = torch.tensor(40.0, dtype=DOUBLE, requires_grad=True)
     serial = torch.from_numpy(gamma_by_day(6.5, 0.62, 15))
     assert torch.autograd.gradcheck(lambda r, seed: Infections.apply(r, seed, serial, 5e4), (r, seed))
 
 
-@pytest.mark.parametrize("told", [False, True])
-def test_the_log_density_is_that_of_the_formula(told: bool) -> None:
-    """Differences of log densities, as constants are left out, against SciPy's and plain loops, in both coordinates."""
+@pytest.mark.parametrize("with_site", [False, True])
+def test_the_log_density_is_that_of_the_formula(with_site: bool) -> None:
+    """Differences of log densities agree with SciPy and plain loops, in both coordinates; constants are left out."""
     torch.manual_seed(0)
     model, days = Renewal(40), torch.arange(0, 40, 3)
     deaths = torch.tensor([0, 1, 0, 2, 5, 3, 7, 4, 9, 3, 6, 8, 2, 1], dtype=DOUBLE)
 
-    if told:
-        model = model.around(model.cut(model.start), days, deaths)
+    if with_site:
+        model = model.around(model.constrain(model.start), days, deaths)
 
     def rho_of(x: np.ndarray) -> np.ndarray:
         ends = (np.array([[0.0], [1.0]]) - [0.8, 0.1]) / 0.05
         return stats.truncnorm(*ends, [0.8, 0.1], 0.05).ppf(stats.norm.cdf(x))
 
     def by_hand(x: np.ndarray) -> float:
-        """The density of the quantities, times by how much these move with x."""
+        """The log density of the quantities and the log determinant of their derivative with respect to x."""
         rho, scale, seed, fatality, spread = rho_of(x[:2]), *np.exp(x[2:6])
         weeks = len(x[6:])
         steps = np.array(
@@ -113,7 +113,7 @@ def test_sampling_recovers_the_deaths_it_was_given() -> None:
 
     torch.manual_seed(1)
     model = Renewal(70)
-    truth = model.cut(model.start)
+    truth = model.constrain(model.start)
     mean = model.expected_deaths(truth._replace(seed=torch.tensor(200.0, dtype=DOUBLE)))
     deaths = torch.poisson(mean)
     drawn = sample(torch.arange(70), deaths, 70, chains=1, warmup=40, samples=30, seed=1)

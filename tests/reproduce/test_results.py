@@ -1,4 +1,4 @@
-"""The page of scores has every run that was finished, here or before, and no other."""
+"""The page of scores has all finished runs, from the folder and from the table."""
 
 import math
 from dataclasses import replace
@@ -9,15 +9,15 @@ import pytest
 from benchmarks.reproduce import results
 from benchmarks.reproduce.experiments import EXPERIMENTS
 from benchmarks.reproduce.plan import plan
-from benchmarks.reproduce.record import beyond, gather, read, write
+from benchmarks.reproduce.record import gather, missing_from, read, write
 from benchmarks.reproduce.runs import Run
 from tests.report.made import write_times
-from tests.reproduce.made import make
+from tests.reproduce.run_folders import make
 
 FEW = EXPERIMENTS[:3]
 
 
-def test_the_page_has_what_was_run_and_names_what_was_not(tmp_path: Path) -> None:
+def test_the_page_has_finished_runs_and_lists_missing_experiments(tmp_path: Path) -> None:
     make(tmp_path, "toy_legs", 1)
     make(tmp_path, "toy_legs", 2, shift=2.0)
     make(tmp_path, "toy_legs", 3, learnt=2, shift=100.0)
@@ -29,7 +29,9 @@ def test_the_page_has_what_was_run_and_names_what_was_not(tmp_path: Path) -> Non
 
     Run(replace(EXPERIMENTS[1], options={"model.num_inducing": 3}), 2, tmp_path).write(seconds=1.0)
     results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "new.md")], FEW)
-    assert "| `toy_legs` | appendix F.4 | 1 | 3.000 |" in (tmp_path / "new.md").read_text()  # the other is another run
+    assert (
+        "| `toy_legs` | appendix F.4 | 1 | 3.000 |" in (tmp_path / "new.md").read_text()
+    )  # seed 2 now has another command
 
 
 def test_methods_are_compared_on_the_seeds_that_both_have(tmp_path: Path) -> None:
@@ -44,14 +46,14 @@ def test_methods_are_compared_on_the_seeds_that_both_have(tmp_path: Path) -> Non
     assert ovc[2:5] == ["2", "13.500 ± 31.766", "–"]
 
 
-def test_a_page_of_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_without_runs_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")])
     assert "there is no finished run" in capsys.readouterr().err
     assert not (tmp_path / "page.md").exists()
 
 
-def test_runs_made_before_count_until_they_are_made_again_or_the_plan_changes(tmp_path: Path) -> None:
+def test_earlier_runs_are_kept_until_they_are_repeated_or_the_plan_changes(tmp_path: Path) -> None:
     here, elsewhere, page = tmp_path / "here", tmp_path / "elsewhere", tmp_path / "page.md"
     make(elsewhere, "toy_legs", 1)
     make(elsewhere, "toy_legs", 2, shift=2.0)
@@ -68,23 +70,23 @@ def test_runs_made_before_count_until_they_are_made_again_or_the_plan_changes(tm
     assert [line.key for line in left] == [("toy_legt", 1)]
 
 
-def test_a_table_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_table_with_other_columns_is_refused(tmp_path: Path) -> None:
     (tmp_path / "page.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="expected the columns experiment,seed,"):
         read(tmp_path / "page.csv")
 
 
-def test_a_machine_makes_only_what_a_table_lacks(tmp_path: Path) -> None:
+def test_only_runs_that_are_not_in_a_table_are_left(tmp_path: Path) -> None:
     make(tmp_path, "toy_legs", 1)
     results.main(["--folder", str(tmp_path), "--output", str(tmp_path / "page.md")], FEW)
     table = tmp_path / "page.csv"
-    left = beyond(table, plan([FEW[1]], 2, tmp_path / "other machine"))
+    left = missing_from(table, plan([FEW[1]], 2, tmp_path / "other machine"))
     assert [run.label for run in left] == ["toy_legs, seed 2"]
 
     changed = replace(FEW[1], options={"model.num_inducing": 3})
-    assert len(beyond(table, plan([changed], 2, tmp_path))) == 2  # by that name, but not these runs
+    assert len(missing_from(table, plan([changed], 2, tmp_path))) == 2  # the same name, but another command
     with pytest.raises(FileNotFoundError, match="there is no such table of runs"):
-        beyond(tmp_path / "nowhere.csv", [])
+        missing_from(tmp_path / "nowhere.csv", [])
 
 
 def test_seconds_are_those_of_the_run_or_else_of_the_table(tmp_path: Path) -> None:

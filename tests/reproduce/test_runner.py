@@ -1,4 +1,4 @@
-"""Runs that are finished stay, those that were killed go on, those that fail are listed."""
+"""Finished runs are kept, killed runs are resumed, failures are listed."""
 
 import fcntl
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.reproduce.__main__ import main
-from benchmarks.reproduce.estimate import in_words, remaining
+from benchmarks.reproduce.estimate import format_duration, remaining
 from benchmarks.reproduce.experiment import CONFIGS, Experiment
 from benchmarks.reproduce.runs import Run
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
@@ -20,14 +20,14 @@ from gpvae.utils.locks import acquire, release
 
 ROOT = CONFIGS.parent
 TINY = Experiment("tiny", "toy", "toy_legs", "a test", {"data.num_tasks": 3}, seeds=1)
-#: Iterations enough to be killed among them.
+#: Enough iterations to be killed between them.
 STEPS = {"model.hyperparameters": "train_always", "data.steps_per_epoch": 300, "checkpoint.every_n_steps": 20}
 LONGER = Experiment("longer", "toy", "toy_legs", "a test", STEPS, seeds=1)
 WRONG = Experiment("wrong", "toy", "toy_legs", "a test", {"model.num_inducing": -1}, seeds=1)
 
 
 def stamps(folder: Path) -> dict[str, int]:
-    """When each file of the runs was written."""
+    """Modification time of each file of the runs."""
     return {str(path): path.stat().st_mtime_ns for path in (folder / "runs").rglob("*") if path.is_file()}
 
 
@@ -36,23 +36,21 @@ def test_failures_are_listed_and_a_finished_run_is_not_run_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--folder", str(tmp_path)], [WRONG, TINY]) == 1
-    said = capsys.readouterr().out
-    assert "1 run(s) failed" in said
-    assert "wrong, seed 1: exit code 1: error: " in said
-    assert "tiny, seed 1: done" in said
+    output = capsys.readouterr().out
+    assert "1 run(s) failed" in output
+    assert "wrong, seed 1: exit code 1: error: " in output
+    assert "tiny, seed 1: done" in output
     assert (tmp_path / "report.html").is_file()
     assert TaskTable.read(tmp_path / "runs" / "tiny" / "seed_1" / FILE_NAME).num_tasks == 3
 
     before = stamps(tmp_path)
     assert main(["--folder", str(tmp_path), "--only", "tiny"], [WRONG, TINY]) == 0
     assert stamps(tmp_path) == before
-    assert "1 of 1 runs are there" in capsys.readouterr().out
+    assert "1 of 1 runs are finished" in capsys.readouterr().out
 
 
 @pytest.mark.slow
-def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_killed_run_is_resumed_from_its_last_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = (
         "import sys; from benchmarks.reproduce.__main__ import main; "
         "from tests.reproduce.test_runner import LONGER; sys.exit(main(sys.argv[1:], [LONGER]))"
@@ -67,12 +65,12 @@ def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(
     process.wait()
     run = Run(LONGER, 1, tmp_path.resolve())
     lock = run.log.with_suffix(".lock")
-    free = acquire(lock, timeout=60)  # its process was killed too, but nobody here can wait for its end
+    free = acquire(lock, timeout=60)  # its process is not a child of this one and cannot be waited for
     assert free is not None
     release(lock, free)
     assert last.exists()
     assert not run.finished()
-    assert run.to_go_on() == [*run.words, "--ckpt_path=last"]
+    assert run.next_words() == [*run.words, "--ckpt_path=last"]
 
     assert main(["--folder", str(tmp_path)], [LONGER]) == 0, capsys.readouterr().out
     assert run.finished()
@@ -82,7 +80,7 @@ def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(
 
 
 @pytest.mark.slow
-def test_a_run_that_another_process_is_at_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_another_process_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = Run(TINY, 1, tmp_path.resolve())
     results = tmp_path / run.folder / FILE_NAME
     for file in (run.log, results):
@@ -91,12 +89,12 @@ def test_a_run_that_another_process_is_at_is_left_alone(tmp_path: Path, capsys: 
     with run.log.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert main(["--folder", str(tmp_path)], [TINY]) == 1
-    assert "tiny, seed 1: FAILED, another process is at it" in capsys.readouterr().out
+    assert "tiny, seed 1: FAILED, another process is carrying it out" in capsys.readouterr().out
     assert run.log.read_text() == results.read_text() == "the other's"
     assert not run.record.exists()
 
 
-def test_other_options_make_another_run(tmp_path: Path) -> None:
+def test_a_run_with_other_options_is_not_finished(tmp_path: Path) -> None:
     run = Run(TINY, 1, tmp_path)
     run.write(seconds=3.0)
     (tmp_path / run.folder).mkdir(parents=True)
@@ -105,10 +103,10 @@ def test_other_options_make_another_run(tmp_path: Path) -> None:
     assert Run(TINY, 1, tmp_path, pictures=True).finished()
     changed = Experiment("tiny", "toy", "toy_legs", "a test", {"data.num_tasks": 4}, seeds=1)
     assert not Run(changed, 1, tmp_path).finished()
-    assert Run(changed, 1, tmp_path).to_go_on() == Run(changed, 1, tmp_path).words
+    assert Run(changed, 1, tmp_path).next_words() == Run(changed, 1, tmp_path).words
 
 
-def test_a_damaged_record_counts_as_none(tmp_path: Path) -> None:
+def test_a_damaged_record_counts_as_missing(tmp_path: Path) -> None:
     run = Run(TINY, 1, tmp_path)
     run.write(seconds=3.0)
     for text in ("", "[]", '{"seconds": 3'):
@@ -118,27 +116,27 @@ def test_a_damaged_record_counts_as_none(tmp_path: Path) -> None:
     assert not json.loads(json.dumps(run.read()))
 
 
-def test_what_remains_is_judged_by_what_was_finished(tmp_path: Path) -> None:
+def test_remaining_time_is_estimated_from_finished_runs(tmp_path: Path) -> None:
     done, same, other = Run(TINY, 1, tmp_path), Run(TINY, 2, tmp_path), Run(LONGER, 1, tmp_path)
     assert remaining([], [same, other]) == pytest.approx(60 * (TINY.minutes + LONGER.minutes))
-    done.write(seconds=24.0)  # twice what the table says
+    done.write(seconds=24.0)  # twice the estimate of the experiment
     assert remaining([done], [same]) == pytest.approx(24.0)
     assert remaining([done], [same, other]) == pytest.approx(24.0 + 2 * 60 * LONGER.minutes)
     assert remaining([done], [same, same], jobs=2) == pytest.approx(24.0)
-    assert [in_words(s) for s in (10, 120, 7260)] == ["less than a minute", "2 min", "2 h 01 min"]
+    assert [format_duration(s) for s in (10, 120, 7260)] == ["less than a minute", "2 min", "2 h 01 min"]
 
 
-def test_the_list_shows_what_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_shows_experiments_and_finished_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--folder", str(tmp_path), "--list", "--only", "tin*"], [TINY, LONGER]) == 0
-    said = capsys.readouterr().out
-    assert "tiny" in said
-    assert "0 of 1" in said
-    assert "longer" not in said
+    output = capsys.readouterr().out
+    assert "tiny" in output
+    assert "0 of 1" in output
+    assert "longer" not in output
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("words", [["--jobs", "0"], ["--seeds", "-1"], ["--only", "nothing"]])
-def test_words_that_make_no_sense_are_refused(words: list[str]) -> None:
+def test_invalid_arguments_are_refused(words: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(words, [TINY])
     assert ended.value.code == 2

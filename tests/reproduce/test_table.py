@@ -1,4 +1,4 @@
-"""The table of experiments is consistent, and says what the command is asked to run."""
+"""The table of experiments is consistent, and its commands can be parsed."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ from benchmarks.reproduce.runs import Run
 from gpvae import cli
 from tests.configs.runs import expect_warnings
 
-#: One of each kind.
+#: One experiment of each kind.
 SAMPLE = (
     "toy_figure_1",
     "solar_recurrence_M50",
@@ -32,7 +32,7 @@ def test_names_are_unique_and_configs_exist() -> None:
     assert [experiment for experiment in EXPERIMENTS if not experiment.config] == [RENEWAL]
 
 
-def test_experiments_are_compared_with_one_that_is_there_and_has_as_many_variables() -> None:
+def test_baselines_exist_and_have_as_many_inducing_variables() -> None:
     known = {experiment.name: experiment for experiment in EXPERIMENTS}
     for experiment in EXPERIMENTS:
         assert experiment.against is not None or experiment.group in ("toy", "moons")
@@ -43,7 +43,7 @@ def test_experiments_are_compared_with_one_that_is_there_and_has_as_many_variabl
                 assert other.options.get(key) == experiment.options.get(key)
 
 
-def test_a_name_says_what_the_options_are() -> None:
+def test_names_agree_with_options() -> None:
     for experiment in EXPERIMENTS:
         size = experiment.options.get("model.num_inducing")
         assert size is None or experiment.name.endswith(f"_M{size}")
@@ -55,7 +55,7 @@ def test_a_name_says_what_the_options_are() -> None:
     ("group", "sizes"),
     [("solar", {50, 100, 150}), ("audio", {100, 150, 200}), ("covid", {15, 30}), ("era5_finse", {50, 100})],
 )
-def test_it_has_the_numbers_of_variables_of_the_paper(group: str, sizes: set[int]) -> None:
+def test_it_has_the_numbers_of_inducing_variables_of_the_paper(group: str, sizes: set[int]) -> None:
     found = {e.options["model.num_inducing"] for e in chosen(EXPERIMENTS, [group]) if e.config}
     assert found == sizes
 
@@ -71,9 +71,9 @@ def test_every_experiment_of_the_paper_has_its_seeds() -> None:
         "era5_sample": 3,
         "era5_finse": 3,
     }
-    places = " ".join(experiment.paper for experiment in EXPERIMENTS)
-    for place in ("figure 1", "figures 2 and 3", "figure 4", "figure 5", "figure 6", "D.1", "F.2", "F.3", "F.4"):
-        assert place in places
+    sections = " ".join(experiment.paper for experiment in EXPERIMENTS)
+    for section in ("figure 1", "figures 2 and 3", "figure 4", "figure 5", "figure 6", "D.1", "F.2", "F.3", "F.4"):
+        assert section in sections
 
 
 @expect_warnings
@@ -121,6 +121,6 @@ def test_short_runs_come_first_and_seed_by_seed(tmp_path: Path) -> None:
     ]
 
 
-def test_a_name_that_there_is_not_is_refused_with_the_nearest() -> None:
+def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     with pytest.raises(ValueError, match="did you mean 'solar_ovc_M50'"):
         chosen(EXPERIMENTS, ["solar_ovx_M50"])

@@ -1,1 +1,1 @@
-"""The figures of the paper, each in a file of its own, from the runs there are."""
+"""The figures of the paper, from finished runs."""

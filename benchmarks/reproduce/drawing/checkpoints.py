@@ -24,7 +24,7 @@ class Learnt:
 
     Attributes:
         gp: The model after the last task.
-        tasks: What it has learnt.
+        tasks: The tasks that it has learnt.
         table: Its scores.
     """
 
@@ -34,13 +34,13 @@ class Learnt:
 
     @property
     def points(self) -> Tensor:
-        """Inducing points `[M, D]`; none where the variables are no points."""
+        """Inducing points `[M, D]`; empty for other inducing variables."""
         points = self.gp.inducing.points
         return self.tasks[0].x_train[:0] if points is None else points.flatten(0, -2)
 
 
 def load(experiments: Mapping[str, Path]) -> tuple[dict[str, Learnt], str]:
-    """The run of the first seed that all experiments have finished, where it has kept a checkpoint.
+    """Load the runs, with checkpoints, of the first seed that all experiments have finished.
 
     Args:
         experiments: Folders of experiments, by name.

@@ -12,7 +12,7 @@ from benchmarks.reproduce.drawing.seeds import named
 from benchmarks.reproduce.drawing.styles import COVID, GREY, INK, Style
 
 RENEWAL = "covid_renewal"
-#: How q(u) was found, and how names of experiments say it.
+#: Inference of q(u), and its suffix in names of experiments.
 WAYS = {"natural gradients": "_natural", "Adam": ""}
 
 
@@ -32,7 +32,7 @@ def covid_panels(runs: Path) -> list[Panel]:
 def covid(runs: Path) -> Figure | None:
     """NLPD and ECE of each task when just learnt (hollow) and at the end (filled).
 
-    The renewal model is where it has all seeds of the panel.
+    The renewal model is drawn if it has all seeds of the panel.
 
     Args:
         runs: Folder of runs.
@@ -69,7 +69,7 @@ def _draw(ax: Axes, panel: Panel, metric: str, renewal: Path) -> None:
 
 
 def _dots(ax: Axes, found: Ends, offset: float, style: Style) -> None:
-    places = np.arange(1, len(found.last) + 1) + offset
-    ax.vlines(places, found.first, found.last, color=style.colour, lw=1)
-    ax.plot(places, found.first, "o", color=style.colour, mfc="white", ms=4.5)
-    ax.plot(places, found.last, "o", color=style.colour, ms=4.5, label=style.label)
+    positions = np.arange(1, len(found.last) + 1) + offset
+    ax.vlines(positions, found.first, found.last, color=style.colour, lw=1)
+    ax.plot(positions, found.first, "o", color=style.colour, mfc="white", ms=4.5)
+    ax.plot(positions, found.last, "o", color=style.colour, ms=4.5, label=style.label)

@@ -1,4 +1,4 @@
-"""What each task is worth after each task: matrices in which forgetting shows as columns that brighten."""
+"""NLPD of each task after each task: matrices in which forgetting shows as columns that brighten."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ from benchmarks.reproduce.drawing.styles import SERIES, WEATHER, Style
 
 #: From good to bad, from dark to bright, as in the figures of runs.
 COLOURS = "viridis"
-#: Scores beyond this share of all have the colour of the worst.
+#: Scores above this quantile have the colour of the worst.
 SHARE = 0.98
 HEIGHT = 2.75
 

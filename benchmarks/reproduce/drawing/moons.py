@@ -19,14 +19,14 @@ SHOWN = {
     "moons_ohsvgp_kmin": "OHSVGP, least similarity",
     "moons_osvgp": "OSVGP",
 }
-#: From class 0 to class 1 through white, paler than the points.
+#: Colours from class 0 to class 1 through white, paler than the points.
 CLASSES = LinearSegmentedColormap.from_list("classes", ["#8FC1E0", "white", "#F5D48C"])
 DARK_ORANGE = "#C47F00"
-#: Class, colour, marker: told apart without colour too.
-MARKS = ((0, BLUE, "o"), (1, DARK_ORANGE, "^"))
+#: Class, colour and marker.
+MARKERS = ((0, BLUE, "o"), (1, DARK_ORANGE, "^"))
 GRID = 81
-#: Room beyond the outermost points.
-ROOM = 0.2
+#: Margin around the points.
+MARGIN = 0.2
 
 
 def moons(runs: Path) -> Figure | None:
@@ -53,13 +53,13 @@ def moons(runs: Path) -> Figure | None:
 def _draw(ax: Axes, learnt: Learnt) -> QuadContourSet:
     x = torch.cat([task.x_train for task in learnt.tasks])
     y = torch.cat([task.y_train for task in learnt.tasks])
-    low, high = (x.amin(0) - ROOM).tolist(), (x.amax(0) + ROOM).tolist()
+    low, high = (x.amin(0) - MARGIN).tolist(), (x.amax(0) + MARGIN).tolist()
     first, second = (torch.linspace(low[i], high[i], GRID, dtype=x.dtype) for i in (0, 1))
-    places = torch.stack(torch.meshgrid(first, second, indexing="xy"), -1).flatten(0, 1)
-    p = learnt.gp.predict(places).mean.unflatten(0, (GRID, GRID)).numpy()
+    grid = torch.stack(torch.meshgrid(first, second, indexing="xy"), -1).flatten(0, 1)
+    p = learnt.gp.predict(grid).mean.unflatten(0, (GRID, GRID)).numpy()
     filled = ax.contourf(first.numpy(), second.numpy(), p, levels=np.linspace(0, 1, 11), cmap=CLASSES)
     ax.contour(first.numpy(), second.numpy(), p, levels=[0.5], colors=INK, linewidths=1.4)
-    for label, colour, marker in MARKS:
+    for label, colour, marker in MARKERS:
         chosen = x[y == label].numpy()
         ax.plot(chosen[:, 0], chosen[:, 1], marker, color=colour, mew=0, ms=3)
     points = learnt.points.numpy()

@@ -1,4 +1,4 @@
-"""Panels of scores over the course of a stream, a line for each method, with one legend."""
+"""Panels of scores along a stream, with a line for each method and one legend."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,12 +28,12 @@ class Panel:
     Attributes:
         title: Its title.
         folders: Folders of experiments, by name of the style.
-        tallest: Beyond this a curve leaves the panel.
+        max_height: Upper limit of the vertical axis.
     """
 
     title: str
     folders: Mapping[str, Path]
-    tallest: float = math.inf
+    max_height: float = math.inf
 
     @property
     def seeds(self) -> list[str]:
@@ -42,7 +42,7 @@ class Panel:
 
 
 def figure_of(panels: Sequence[Panel], styles: Mapping[str, Style], metric: str = "nlpd") -> Figure | None:
-    """A score over the tasks seen in those panels that have runs; None if none has.
+    """A score over the tasks seen, in the panels that have runs; None if there are no runs.
 
     Args:
         panels: The panels.
@@ -58,7 +58,7 @@ def figure_of(panels: Sequence[Panel], styles: Mapping[str, Style], metric: str 
 
 
 def rows_of(panels: Sequence[Panel]) -> int:
-    """How many rows so many panels take.
+    """Number of rows of some panels.
 
     Args:
         panels: The panels.
@@ -84,7 +84,7 @@ def fill(figure: Figure | SubFigure, panels: Sequence[Panel], styles: Mapping[st
         draw_lines(ax, found, styles)
         ax.set_title(panel.title)
         ax.set_xlabel(f"tasks seen ({counted(panel.seeds)})")
-        set_height(ax, [line for line in found.values() if line is not None], panel.tallest)
+        set_height(ax, [line for line in found.values() if line is not None], panel.max_height)
     for ax in axes[:, 0]:
         ax.set_ylabel(f"{metric.upper()} over tasks seen")
     legend(figure)
@@ -106,21 +106,21 @@ def draw_lines(ax: Axes, found: Mapping[str, np.ndarray | None], styles: Mapping
     return bool(lines)
 
 
-def set_height(ax: Axes, lines: Sequence[np.ndarray], tallest: float) -> None:
-    """Show all lines, but nothing beyond the tallest.
+def set_height(ax: Axes, lines: Sequence[np.ndarray], max_height: float) -> None:
+    """Set the limits of the vertical axis to show all lines up to an upper limit.
 
     Args:
         ax: Axes.
         lines: The lines.
-        tallest: Where the axis ends at the latest.
+        max_height: Upper limit of the vertical axis.
     """
     values = np.concatenate(lines)
     values = values[np.isfinite(values)]
     if not len(values):
         return
-    low, high = values.min(), min(values.max(), tallest)
-    room = (high - low) or 1.0
-    ax.set_ylim(low - 0.1 * room, high + (0.05 * room if high < tallest else 0))
+    low, high = values.min(), min(values.max(), max_height)
+    extent = (high - low) or 1.0
+    ax.set_ylim(low - 0.1 * extent, high + (0.05 * extent if high < max_height else 0))
 
 
 def legend(figure: Figure | SubFigure, columns: int = 6) -> None:

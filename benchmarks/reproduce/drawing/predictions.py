@@ -14,8 +14,8 @@ SHOWN = ("osgpr", "ovc", "ovff", "ohsgpr")
 #: Number of inducing variables.
 SIZE = 50
 GRID = 1001
-#: Room beyond the outermost targets, as a share of their range.
-ROOM = 0.25
+#: Margin above and below the targets, as a fraction of their range.
+MARGIN = 0.25
 
 
 def predictions(runs: Path) -> Figure | None:
@@ -49,8 +49,8 @@ def _draw(ax: Axes, learnt: Learnt, colour: str) -> None:
     ax.plot(x.numpy(), y.mean.numpy(), color=colour, lw=1.4)
     for task in learnt.tasks[1:]:
         ax.axvline(float(task.x_train[:, 0].min()), color=GREY, lw=0.6, ls=":")
-    places = learnt.points[:, 0]
-    heights = torch.full_like(places, 0.04)
-    ax.plot(places.numpy(), heights.numpy(), "|", color=INK, ms=6, mew=0.9, transform=ax.get_xaxis_transform())
-    room = ROOM * float(targets.max() - targets.min())
-    ax.set(xlim=(begin, end), ylim=(float(targets.min()) - room, float(targets.max()) + room), ylabel="y")
+    points = learnt.points[:, 0]
+    heights = torch.full_like(points, 0.04)
+    ax.plot(points.numpy(), heights.numpy(), "|", color=INK, ms=6, mew=0.9, transform=ax.get_xaxis_transform())
+    margin = MARGIN * float(targets.max() - targets.min())
+    ax.set(xlim=(begin, end), ylim=(float(targets.min()) - margin, float(targets.max()) + margin), ylabel="y")

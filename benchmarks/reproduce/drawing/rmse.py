@@ -9,8 +9,8 @@ from benchmarks.reproduce.drawing.covid import covid_panels
 from benchmarks.reproduce.drawing.panels import HEIGHT, LEGEND, WIDTH, fill
 from benchmarks.reproduce.drawing.scores import series_panels, table_panels, weather_panels
 
-#: The RMSE beyond which a curve leaves the picture.
-TALLEST = {"solar": 1.0, "audio": 0.45}
+#: Upper limit of the vertical axis.
+MAX_HEIGHT = {"solar": 1.0, "audio": 0.45}
 
 
 def rmse(runs: Path) -> Figure | None:
@@ -20,7 +20,7 @@ def rmse(runs: Path) -> Figure | None:
         runs: Folder of runs.
     """
     rows = [
-        (series_panels(runs, TALLEST), styles.SERIES),
+        (series_panels(runs, MAX_HEIGHT), styles.SERIES),
         (table_panels(runs), styles.TABLES),
         (covid_panels(runs), styles.COVID),
         (weather_panels(runs, "finse"), styles.WEATHER),

@@ -10,11 +10,11 @@ from benchmarks.reproduce.drawing import styles
 from benchmarks.reproduce.drawing.panels import Panel, draw_lines, figure_of, legend
 from benchmarks.reproduce.drawing.seeds import counted
 
-#: M of the paper, and the NLPD beyond which a curve leaves the picture.
+#: M of the paper, and upper limits of the vertical axis.
 SIZES = {"solar": (50, 150), "audio": (100, 200)}
-TALLEST = {"solar": 2.0, "audio": 6.0}
+MAX_HEIGHT = {"solar": 2.0, "audio": 6.0}
 ORDERS = {"dim0": "first dimension", "l2": "L2"}
-PLACES = {"finse": "Finse", "sample": "Sample"}
+LOCATIONS = {"finse": "Finse", "sample": "Sample"}
 PROTECTIONS = {"ewc": "EWC", "replay": "replay"}
 
 
@@ -24,21 +24,21 @@ def series(runs: Path) -> Figure | None:
     Args:
         runs: Folder of runs.
     """
-    return figure_of(series_panels(runs, TALLEST), styles.SERIES)
+    return figure_of(series_panels(runs, MAX_HEIGHT), styles.SERIES)
 
 
-def series_panels(runs: Path, tallest: Mapping[str, float]) -> list[Panel]:
+def series_panels(runs: Path, max_height: Mapping[str, float]) -> list[Panel]:
     """Solar and Audio with the paper's M.
 
     Args:
         runs: Folder of runs.
-        tallest: Beyond this a curve leaves the picture, by data.
+        max_height: Upper limit of the vertical axis, by data.
     """
     return [
         Panel(
             f"{data.capitalize()}, M = {size}",
             {method: runs / f"{data}_{method}_M{size}" for method in styles.SERIES},
-            tallest[data],
+            max_height[data],
         )
         for data, sizes in SIZES.items()
         for size in sizes
@@ -73,20 +73,20 @@ def weather(runs: Path) -> Figure | None:
     Args:
         runs: Folder of runs.
     """
-    return figure_of([panel for place in PLACES for panel in weather_panels(runs, place)], styles.WEATHER)
+    return figure_of([panel for location in LOCATIONS for panel in weather_panels(runs, location)], styles.WEATHER)
 
 
-def weather_panels(runs: Path, place: str) -> list[Panel]:
-    """ERA5 at a place with the paper's M, by EWC and by replay.
+def weather_panels(runs: Path, location: str) -> list[Panel]:
+    """ERA5 at a location with the paper's M, by EWC and by replay.
 
     Args:
         runs: Folder of runs.
-        place: Name of the place.
+        location: Name of the location.
     """
     return [
         Panel(
-            f"{PLACES[place]}, {words}, M = {size}",
-            {name: runs / f"era5_{place}_{name}_{protection}_M{size}" for name in styles.WEATHER},
+            f"{LOCATIONS[location]}, {words}, M = {size}",
+            {name: runs / f"era5_{location}_{name}_{protection}_M{size}" for name in styles.WEATHER},
         )
         for size in (50, 100)
         for protection, words in PROTECTIONS.items()

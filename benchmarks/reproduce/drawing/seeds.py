@@ -1,10 +1,10 @@
-"""Seeds in words."""
+"""Names and numbers of seeds in titles."""
 
 from collections.abc import Sequence
 
 
 def counted(seeds: Sequence[str]) -> str:
-    """How many seeds these are, in words.
+    """The number of seeds, such as "5 seeds".
 
     Args:
         seeds: Names of seeds.
@@ -13,7 +13,7 @@ def counted(seeds: Sequence[str]) -> str:
 
 
 def named(seeds: Sequence[str]) -> str:
-    """Which seeds these are, in words.
+    """The seeds, such as "seeds 1 to 5".
 
     Args:
         seeds: Names of seeds.
@@ -21,5 +21,5 @@ def named(seeds: Sequence[str]) -> str:
     numbers = sorted(int(seed.removeprefix("seed_")) for seed in seeds)
     if len(numbers) == 1:
         return f"seed {numbers[0]}"
-    in_a_row = numbers == list(range(numbers[0], numbers[-1] + 1))
-    return f"seeds {numbers[0]} to {numbers[-1]}" if in_a_row else f"seeds {', '.join(map(str, numbers))}"
+    consecutive = numbers == list(range(numbers[0], numbers[-1] + 1))
+    return f"seeds {numbers[0]} to {numbers[-1]}" if consecutive else f"seeds {', '.join(map(str, numbers))}"

@@ -1,8 +1,8 @@
-"""Names of methods in legends and how they are drawn, in all figures alike."""
+"""Names and styles of methods, the same in all figures."""
 
 from dataclasses import dataclass
 
-#: Colours that people who see colours differently tell apart (after Okabe and Ito 2008).
+#: Colours that colour-blind readers can tell apart (after Okabe and Ito 2008).
 BLUE, GREEN, VERMILLION, PURPLE, ORANGE, SKY = "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00", "#56B4E9"
 INK, GREY, PALE = "#222222", "#8A8A8A", "#F0F0F0"
 DASHED = (0, (3, 1.5))
@@ -35,7 +35,7 @@ TRAINED = {
     "ohsgpr": Style("OHSGPR, kernel of task 1", BLUE),
     "osgpr": Style("OSGPR, kernel of task 1", ORANGE),
     "ohsgpr_trained": Style("OHSGPR, kernel trained on", BLUE, DASHED),
-    "osgpr_trained": Style("OSGPR, kernel trained on", ORANGE, (2.25, (3, 1.5))),  # where the other has its gaps
+    "osgpr_trained": Style("OSGPR, kernel trained on", ORANGE, (2.25, (3, 1.5))),  # fills the gaps of the other
 }
 TABLES = {
     "ohsvgp_o": Style("OHSVGP-o", BLUE),

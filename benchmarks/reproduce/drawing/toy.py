@@ -25,7 +25,7 @@ NAME = "toy_figure_1"
 #: Colours of the first variables.
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE)
 GRID = 301
-#: At how many ends of the memory q(u) is shown in each task, and the first of them as a share of the first task.
+#: Number of ends of the memory at which q(u) is shown in each task, and the first one as a fraction of the first task.
 ENDS, FIRST = 40, 0.1
 
 
@@ -45,7 +45,7 @@ class Evolution:
 
 
 def toy(runs: Path) -> Figure | None:
-    """Learn the two tasks once more, with the kernel of the run, and show all there is to see.
+    """Learn the two tasks again with the kernel of the run, and draw basis, q(u) and posteriors.
 
     Args:
         runs: Folder of runs.
@@ -69,11 +69,11 @@ def _draw(learnt: Learnt) -> Figure:
         _draw_basis(axes[number - 1, 0], gp, x, number)
         _draw_evolution(axes[2, 0], evolution)
         seen = tasks[:number]
-        remembered = x[x[:, 0] <= _end(gp)]
+        within = x[x[:, 0] <= _end(gp)]
         rows = (
             ("(c) exact GP", x, exact(kernel, likelihood.noise, seen, x)),
             ("(d) OHSGPR", x, gp.latent(x)),
-            ("(e) reconstruction from the basis", remembered, gp.reconstruct(remembered)),
+            ("(e) reconstruction from the basis", within, gp.reconstruct(within)),
         )
         for ax, (name, where, f) in zip(axes[:, number], rows, strict=True):
             _draw_posterior(ax, where, f, likelihood.noise, seen)
@@ -88,10 +88,10 @@ def _draw(learnt: Learnt) -> Figure:
 
 
 def follow(gp: OnlineGP, task: Task) -> Evolution:
-    """The optimal q(u) with a task absorbed by a memory that ends in the midst of it.
+    """The optimal q(u) after a task, for memories that end at points within it.
 
     Args:
-        gp: The model before the task, which stays as it is.
+        gp: The model before the task; it is not changed.
         task: The task.
     """
     origin, last = float(task.x_train.min()), float(task.x_train.max())
@@ -125,16 +125,16 @@ def exact(kernel: Kernel, noise: Tensor, tasks: Sequence[Task], x: Tensor) -> No
 
 
 def _end(gp: OnlineGP) -> float:
-    """Where the memory ends, and with it the basis."""
+    """The end of the memory and of the basis."""
     assert isinstance(gp.inducing, TimeMemory)
     return float(gp.inducing.end)
 
 
 def _draw_basis(ax: Axes, gp: OnlineGP, x: Tensor, number: int) -> None:
-    remembered = x[x[:, 0] <= _end(gp)]
-    values = gp.inducing.basis(remembered)
+    within = x[x[:, 0] <= _end(gp)]
+    values = gp.inducing.basis(within)
     for m, colour in enumerate(COLOURS):
-        ax.plot(remembered[:, 0].numpy(), values[:, m].numpy(), color=colour, lw=1.5, label=f"$m = {m + 1}$")
+        ax.plot(within[:, 0].numpy(), values[:, m].numpy(), color=colour, lw=1.5, label=f"$m = {m + 1}$")
     ax.set_title(f"(a) first basis functions after task {number}")
 
 
@@ -156,7 +156,7 @@ def _draw_posterior(ax: Axes, x: Tensor, f: Distribution, noise: Tensor, tasks: 
 
 
 def _finish(posteriors: Iterable[Axes], everything: Iterable[Axes], tasks: Sequence[Task]) -> None:
-    """The same heights where f is shown, and a line where the second task begins."""
+    """Set the same limits for all posteriors, and draw a line at the start of the second task."""
     y = torch.cat([task.y_train for task in tasks])
     low, high = float(y.min()), float(y.max())
     for ax in posteriors:

@@ -1,4 +1,4 @@
-"""Kernels that are trained on in every task against the kernel of the first, as in appendix F.2."""
+"""Kernels trained in every task compared with the kernel of the first task, as in appendix F.2."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ from benchmarks.reproduce.drawing.scores import SIZES
 from benchmarks.reproduce.drawing.seeds import counted
 from benchmarks.reproduce.drawing.styles import TRAINED
 
-#: A score beyond this has its panel go on in powers of ten from `LINEAR`.
-EXPLODES, LINEAR = 10.0, 1.0
+#: Panels with scores above this are in powers of ten above `LINEAR`.
+MAX_LINEAR, LINEAR = 10.0, 1.0
 TICKS = (-2, -1, 0, 0.5, 1, 2, 5, 10, 20, 50, *[10.0**power for power in range(2, 12)])
 
 
 def trained(runs: Path) -> Figure | None:
-    """NLPD and RMSE over the tasks seen, for each series on which a kernel was trained on.
+    """NLPD and RMSE over the tasks seen, for each series with a kernel trained in every task.
 
     Args:
         runs: Folder of runs.
@@ -47,7 +47,7 @@ def _draw(ax: Axes, panel: Panel, metric: str) -> None:
     found = {name: curve(folder, metric, panel.seeds) for name, folder in panel.folders.items()}
     draw_lines(ax, found, TRAINED)
     lines = np.concatenate([line for line in found.values() if line is not None])
-    if lines.max() > EXPLODES:
+    if lines.max() > MAX_LINEAR:
         ax.set_yscale("symlog", linthresh=LINEAR, linscale=1)
         ax.set_ylim(lines.min() - 0.1, 1.5 * lines.max())
         ax.set_yticks([tick for tick in TICKS if lines.min() <= tick <= 1.5 * lines.max()])

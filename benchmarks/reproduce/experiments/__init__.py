@@ -1,4 +1,4 @@
-"""The table of all experiments: data, method, number of inducing variables M, and what of the paper each is."""
+"""All experiments: data, method, number of inducing variables M, and place in the paper."""
 
 from benchmarks.reproduce.experiment import Experiment
 from benchmarks.reproduce.experiments.counts import COVID

@@ -9,7 +9,7 @@ NATURAL = {"model.inference": "collapsed", "data.steps_per_epoch": 1}
 
 
 def covid() -> Iterable[Experiment]:
-    """The methods of the paper by Adam and, where nothing but q(u) is to be found, by natural gradients."""
+    """The methods of the paper by Adam and, where only q(u) is trained, by natural gradients."""
     for size in SIZES:
         options = {"model.num_inducing": size}
         for method in ("ohsvgp", "ovc", "coss"):

@@ -1,4 +1,4 @@
-"""Series of one input with a Gaussian likelihood: Solar, Audio and the made-up ones."""
+"""Series of one input with a Gaussian likelihood: Solar, Audio and synthetic ones."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -13,12 +13,12 @@ FIXED_KERNEL = {
     "coss": "ours: cosines",
     "auto": "ours: the bound chooses LegS or CosS",
 }
-#: They take 1,000 iterations a task.
+#: Methods with 1,000 iterations for each task.
 ITERATED = {"osgpr": FIGURE_2, "ovc_optz": FIGURE_2}
 TRAINED = ("ohsgpr_trained", "osgpr_trained")
-#: The paper's own algorithm for OHSGPR: ODE steps and 1,000 random features; the configs have its closed form.
+#: The paper's own algorithm for OHSGPR: ODE steps and 1,000 random features; the configs use its closed form.
 RECURRENCE = {"model.inducing": "LegSRecurrence"}
-#: The features of OVFF need a Matérn kernel, and all others have an RBF; with its kernel they show what that is worth.
+#: Methods that are also run with the Matérn kernel of OVFF, to separate the effect of the kernel; others have an RBF.
 WITH_KERNEL_OF_OVFF = ("ohsgpr", "coss", "ovc")
 
 
@@ -28,7 +28,7 @@ def series(data: str, sizes: tuple[int, int, int], seconds_a_size: float) -> Ite
     Args:
         data: Name of the data in `configs/`.
         sizes: Numbers of inducing variables M.
-        seconds_a_size: About how long 1,000 iterations in each of ten tasks take, divided by M.
+        seconds_a_size: Approximate seconds of 1,000 iterations in each of ten tasks, divided by M.
     """
     few = {"data.steps_per_epoch": 50}
     for size in sizes:

@@ -4,17 +4,17 @@ from collections.abc import Iterable
 
 from benchmarks.reproduce.experiment import Experiment
 
-#: How tasks are made, and what that is called in names.
+#: Orders of the tasks, and their short names.
 TASK_ORDERS = {"first_dimension": "dim0", "l2_norm": "l2"}
 FREE_FORM = ("ohsvgp_o", "ohsvgp_k", "osvgp", "ovc")
 CLOSED_FORM = ("ohsgpr_o", "ohsgpr_k", "ovc_closed")
-#: About how many minutes a run takes, in closed form and by 2,000 iterations a task.
+#: Approximate minutes of a run, in closed form and with 2,000 iterations for each task.
 MINUTES = {"skillcraft": (0.2, 10.0), "powerplant": (0.4, 20.0)}
 SMALL = {"model.num_inducing": 64}
 
 
 def uci(data: str) -> Iterable[Experiment]:
-    """All methods on a table, its tasks made in both ways."""
+    """All methods on a table, with both orders of tasks."""
     closed, iterated = MINUTES[data]
     for order, short in TASK_ORDERS.items():
         options = {"data.task_order": order}

@@ -9,15 +9,15 @@ OF_THE_PAPER = ("OHSVGP", "OVC", "OVC-per-dim", "OSVGP")
 FAMILIES = (*OF_THE_PAPER, "OHSVGP-CosS")
 FIGURE_6 = "section 5.3, figure 6"
 PAPER = {"ewc": FIGURE_6, "replay": "ours: replay in place of EWC"}
-#: The model to the letter: no clock, and one noise for all variables.
-TO_THE_LETTER = {"model.periods": "null", "model.shared_noise": True}
-#: As in docs/era5.md: eight places, two batches of them an epoch, the best strength of EWC.
+#: The model of the paper: no clock, and one noise for all variables.
+PAPER_MODEL = {"model.periods": "null", "model.shared_noise": True}
+#: As in docs/era5.md: eight locations in two batches in each epoch, and the best strength of EWC.
 SETTING = {"data.points": 8, "data.batch_size": 4, "model.ewc_strength": 1.0}
 QUICK = {"data.points": 2, "data.batch_size": 2, "data.epochs_per_task": 1, "data.stop_after": 2}
 
 
 def era5() -> Iterable[Experiment]:
-    """The paper's four variants and CosS with EWC and with replay, M = 50 first; then its model to the letter."""
+    """The paper's four variants and CosS with EWC and with replay, M = 50 first; then the model of the paper."""
     for size in (50, 100):
         for data in CONFIGS:
             for protection, paper in PAPER.items():
@@ -27,7 +27,7 @@ def era5() -> Iterable[Experiment]:
                     options = {"model.consolidation": protection}
                     yield _experiment(data, family, protection, size, place, options, QUICK if shown else None)
     for family in OF_THE_PAPER:
-        options = {"model.consolidation": "ewc"} | TO_THE_LETTER
+        options = {"model.consolidation": "ewc"} | PAPER_MODEL
         yield _experiment("finse", family, "letter", 50, f"{FIGURE_6}: no clock, one noise", options)
 
 

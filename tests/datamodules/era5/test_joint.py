@@ -3,12 +3,12 @@
 import numpy as np
 import torch
 
-from tests.callbacks.figures.series_fakes import MadeUp
+from tests.callbacks.figures.toy_series import ToySeries
 
 
 def test_joint_training_has_the_hours_and_the_scale_of_the_stream() -> None:
     options = {"num_tasks": 3, "hours_per_task": 30, "seed": 4}
-    stream, joint = MadeUp(**options), MadeUp(**options, joint=True)
+    stream, joint = ToySeries(**options), ToySeries(**options, joint=True)
     stream.setup()
     joint.setup()
     assert (joint.num_tasks, joint.num_learnt, joint.num_hours) == (1, 1, stream.num_hours)

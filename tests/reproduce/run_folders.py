@@ -1,4 +1,4 @@
-"""Runs that were never run."""
+"""Run folders with made-up scores."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from gpvae.metrics.task_table import FILE_NAME
 
 
 def make(folder: Path, name: str, seed: int, num_tasks: int = 3, learnt: int = 3, shift: float = 0.0) -> None:
-    """A run whose scores of task j after task i are i + 10 j, and i over all seen."""
+    """A run folder with scores i + 10 j of task j after task i, and i over all tasks seen."""
     table = TaskTable()
     for after in range(1, learnt + 1):
         for task in range(1, after + 1):

@@ -1,4 +1,4 @@
-"""Made-up series of a few variables, some of them with gaps, and a small GP-VAE that learns them."""
+"""Synthetic series of a few variables, some with missing values, and a small GP-VAE that learns them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,15 +16,15 @@ from datamodules.era5.variables import describe
 from gpvae.modules import SVGPVAE
 
 NAMES = ("d2m", "t2m", "msl", "tp", "ssrd", "swvl1")
-#: What a usual value of each is, and how it varies, in the units of files.
+#: Mean and standard deviation of each variable, in the units of files.
 LEVEL = np.array([275.0, 280.0, 101_000.0, 2e-4, 5e5, 0.3])
 SPREAD = np.array([3.0, 4.0, 900.0, 1e-4, 2e5, 0.05])
 
 
-class MadeUp(SeriesStream):
-    """Waves; the second series lacks swvl1, the first lacks d2m throughout the second task."""
+class ToySeries(SeriesStream):
+    """Waves; the second series lacks swvl1, and the first lacks d2m in the second task."""
 
-    places = ((52.0, 359.0), (53.5, 0.5), (-12.25, 140.0))
+    locations = ((52.0, 359.0), (53.5, 0.5), (-12.25, 140.0))
     names: tuple[str, ...] = NAMES
 
     @contextmanager
@@ -32,12 +32,12 @@ class MadeUp(SeriesStream):
         num_hours = self.num_hours
         hours = np.arange(num_hours, dtype=np.float64)
         rng = np.random.default_rng(0)
-        phase = rng.uniform(0, 6, (len(self.places), 1, len(NAMES)))
-        waves = np.sin(hours[:, None] / 5 + phase) + 0.2 * rng.normal(size=(len(self.places), num_hours, len(NAMES)))
+        phase = rng.uniform(0, 6, (len(self.locations), 1, len(NAMES)))
+        waves = np.sin(hours[:, None] / 5 + phase) + 0.2 * rng.normal(size=(len(self.locations), num_hours, len(NAMES)))
         values = LEVEL + SPREAD * waves
         values[1:2, :, 5] = np.nan
         values[0, self.hours_per_task : 2 * self.hours_per_task, 0] = np.nan
-        latitude, longitude = np.array(self.places).T
+        latitude, longitude = np.array(self.locations).T
         kept = [NAMES.index(name) for name in self.names]
         variables = tuple(describe(name) for name in self.names)
         origin = np.datetime64("2020-02-27T06:00", "ns")
@@ -45,8 +45,8 @@ class MadeUp(SeriesStream):
         yield Fields(variables, lambda first, before: chosen[:, first:before], hours, origin, latitude, longitude)
 
 
-def made_up(num_tasks: int = 2, **options: Any) -> MadeUp:
-    return MadeUp(num_tasks=num_tasks, hours_per_task=30, epochs_per_task=1, **options)
+def toy_series(num_tasks: int = 2, **options: Any) -> ToySeries:
+    return ToySeries(num_tasks=num_tasks, hours_per_task=30, epochs_per_task=1, **options)
 
 
 def small_model(num_variables: int = len(NAMES), **options: Any) -> SVGPVAE:
@@ -57,7 +57,7 @@ def small_model(num_variables: int = len(NAMES), **options: Any) -> SVGPVAE:
 
 
 def learn(folder: Path, module: SVGPVAE, stream: SeriesStream, *callbacks: Callback) -> Trainer:
-    """Learn a stream, with a log in the folder."""
+    """Learn a stream and log to a folder."""
     trainer = Trainer(
         accelerator="cpu",
         callbacks=[ContinualLearning(), *callbacks],

@@ -1,30 +1,25 @@
-"""Figures of series: in the log and in files, true to model and data, in physical units, without a trace."""
+"""Figures of reconstructed series: in the log and in files, compared with model and data, in physical units."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from lightning.pytorch import Callback, Trainer
 from matplotlib.axes import Axes
 from matplotlib.dates import num2date
 from matplotlib.figure import Figure
 from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import IMAGES, EventAccumulator
 
-from callbacks.figures import TaskFigures, remembered
+from callbacks.figures import TaskFigures, series_predictions
 from callbacks.figures.reconstructions import reconstructions_figure
-from callbacks.figures.remembered import distant_series, shown_tasks, telling_variables
-from callbacks.figures.skill import learnt_and_now, skill_figure
-from callbacks.figures.time_panels import value_limits
-from callbacks.figures.units import readable_units
+from callbacks.figures.series_predictions import distant_series, representative_variables, task_spans
 from callbacks.report import TaskReport
-from gpvae.metrics import Score
 from gpvae.modules import SVGPVAE
 from gpvae.plotting.canvas import render
 from gpvae.vae.keyed_noise import Draws
-from tests.callbacks.figures.series_fakes import MadeUp, learn, made_up, small_model
-from tests.toys import states_equal
+from tests.callbacks.figures.toy_series import ToySeries, learn, small_model, toy_series
+from tests.callbacks.figures.unchanged import Unchanged
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
@@ -34,8 +29,8 @@ pytestmark = [
 QUICK = {"num_points": 40, "dpi": 40}
 
 
-def learnt(stream: MadeUp, num_tasks: int) -> SVGPVAE:
-    """A model that has taken in some tasks, untrained: drawing does not care how well."""
+def learnt(stream: ToySeries, num_tasks: int) -> SVGPVAE:
+    """An untrained model after some tasks; drawing does not depend on how good it is."""
     stream.setup()
     module = small_model(stream.num_variables)
     for task in range(num_tasks):
@@ -44,7 +39,7 @@ def learnt(stream: MadeUp, num_tasks: int) -> SVGPVAE:
     return module
 
 
-def drawn(stream: MadeUp, num_seen: int) -> Figure:
+def drawn(stream: ToySeries, num_seen: int) -> Figure:
     with torch.no_grad():
         return reconstructions_figure(learnt(stream, num_seen).vae, stream, num_seen, 40, 40)
 
@@ -54,26 +49,10 @@ def line(ax: Axes, label: str) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(found.get_xdata()), np.asarray(found.get_ydata())
 
 
-class Witness(Callback):
-    """Compares the module and the random state before and after figures are drawn."""
-
-    def __init__(self, watched: Callback) -> None:
-        self.watched, self.num_seen = watched, 0
-
-    def on_train_epoch_end(self, trainer: Trainer, pl_module: SVGPVAE) -> None:
-        before = {name: value.clone() for name, value in pl_module.state_dict().items()}
-        modes, random = [part.training for part in pl_module.modules()], torch.get_rng_state()
-        self.watched.on_train_epoch_end(trainer, pl_module)
-        assert states_equal(before, pl_module.state_dict())
-        assert modes == [part.training for part in pl_module.modules()]
-        assert torch.equal(random, torch.get_rng_state())
-        self.num_seen += 1
-
-
-def test_each_task_leaves_its_figures_and_no_other_trace(tmp_path: Path) -> None:
-    witness = Witness(TaskFigures(**QUICK))
-    learn(tmp_path, small_model(), made_up(), TaskReport(print_table=False), witness)
-    assert witness.num_seen == 2
+def test_figures_are_logged_and_saved_after_each_task_and_change_nothing(tmp_path: Path) -> None:
+    unchanged = Unchanged(TaskFigures(**QUICK))
+    learn(tmp_path, small_model(), toy_series(), TaskReport(print_table=False), unchanged)
+    assert unchanged.num_calls == 2
     assert sorted(path.name for path in (tmp_path / "figures").glob("*")) == [
         *("forgetting_coverage.png", "forgetting_nlpd.png", "forgetting_rmse.png"),
         *("reconstructions_01.png", "reconstructions_02.png", "skill.png"),
@@ -93,27 +72,27 @@ def test_each_task_leaves_its_figures_and_no_other_trace(tmp_path: Path) -> None
 
 
 def test_series_are_in_physical_units_over_dates() -> None:
-    stream = made_up(num_tasks=3)
+    stream = toy_series(num_tasks=3)
     axes = np.array(drawn(stream, 3).axes).reshape(4, 2)
     assert [ax.get_ylabel() for ax in axes[:, 0]] == ["t2m (K)", "msl (hPa)", "tp (mm)", "ssrd (MJ m⁻²)"]
     assert [ax.get_title(loc="left") for ax in axes[0]] == ["52° N, 1° W", "12.25° S, 140° E"]
     for column, series in enumerate((0, 2)):
         for row, (variable, factor) in enumerate(((1, 1.0), (2, 0.01), (3, 1000.0), (4, 1e-6))):
             for name, parts in (("training hours", "train"), ("held-out hours", "test")):
-                hours_there = [part.times for part in getattr(stream._prepared(), parts)]
-                places = np.concatenate(hours_there).astype(int)
+                times = [part.times for part in getattr(stream._prepared(), parts)]
+                held = np.concatenate(times).astype(int)
                 dates, values = line(axes[row, column], name)
-                expected = factor * stream.fields.read(0, 90)[series, places, variable].astype(float)
+                expected = factor * stream.fields.read(0, 90)[series, held, variable].astype(float)
                 np.testing.assert_allclose(values, expected, rtol=1e-4)
                 hours = (dates - np.datetime64("2020-02-27T06:00")) / np.timedelta64(1, "h")
-                np.testing.assert_array_equal(hours, places)
+                np.testing.assert_array_equal(hours, held)
     begin, end = (num2date(limit).strftime("%Y-%m-%dT%H:%M") for limit in axes[0, 0].get_xlim())
     assert (begin, end) == ("2020-02-27T06:00", "2020-03-02T00:00")
     assert sum(artist.get_linestyle() == ":" for artist in axes[0, 0].lines) == 2
 
 
-def test_mean_and_band_are_those_of_the_model() -> None:
-    stream = made_up(num_tasks=1)
+def test_mean_and_interval_agree_with_the_model() -> None:
+    stream = toy_series(num_tasks=1)
     module = learnt(stream, 1)
     chosen = torch.tensor([0, 2])
     with torch.no_grad():
@@ -132,32 +111,32 @@ def test_mean_and_band_are_those_of_the_model() -> None:
 
 
 def test_samples_have_the_quantiles_of_the_prediction() -> None:
-    stream = made_up(num_tasks=1)
+    stream = toy_series(num_tasks=1)
     module = learnt(stream, 1)
     times, series = torch.linspace(0, 29, 7, dtype=torch.float64), torch.arange(3)
     with torch.no_grad():
-        few = remembered.samples(module.vae, times, series)
+        few = series_predictions.smooth_samples(module.vae, times, series)
         mean, scale = module.vae.draws(times, series, 4000, Draws(5))
     many = (mean + scale * torch.randn(mean.shape)).movedim(-1, 0)
-    assert few.shape == (remembered.NUM_SAMPLES, 3, 7, 6)
+    assert few.shape == (series_predictions.NUM_SAMPLES, 3, 7, 6)
     for level in (0.05, 0.5, 0.95):
         assert float((few.quantile(level, 0) - many.quantile(level, 0)).abs().mean() / many.std()) < 0.1
 
 
-def test_what_is_missing_is_not_drawn() -> None:
-    stream = made_up(num_tasks=2)
+def test_missing_values_are_not_drawn() -> None:
+    stream = toy_series(num_tasks=2)
     stream.names = ("d2m", "swvl1")
-    stream.places = stream.places[:2]
+    stream.locations = stream.locations[:2]
     axes = np.array(drawn(stream, 2).axes).reshape(2, 2)
     assert np.isnan(line(axes[0, 0], "training hours")[1]).sum() == 24  # d2m of the first series in task 2
     assert np.isnan(line(axes[1, 1], "training hours")[1]).all()  # swvl1 of the second series
     render(axes[0, 0].figure)
 
 
-def test_later_the_first_task_and_the_last_two_are_shown() -> None:
-    assert [shown_tasks(number) for number in (1, 3)] == [[range(1)], [range(3)]]
-    assert shown_tasks(6) == [range(1), range(4, 6)]
-    stream = made_up(num_tasks=6)
+def test_later_the_first_task_and_the_last_two_are_drawn() -> None:
+    assert [task_spans(number) for number in (1, 3)] == [[range(1)], [range(3)]]
+    assert task_spans(6) == [range(1), range(4, 6)]
+    stream = toy_series(num_tasks=6)
     axes = np.array(drawn(stream, 6).axes).reshape(4, 2, 2)
     assert [text.get_text() for text in axes[0, 0, 0].texts] == ["task 1"]
     assert [text.get_text() for text in axes[0, 1, 1].texts] == ["task 5", "task 6"]
@@ -168,55 +147,19 @@ def test_later_the_first_task_and_the_last_two_are_shown() -> None:
 
 
 @pytest.mark.parametrize("synthetic", [False, True])
-def test_the_title_says_what_the_data_are(synthetic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MadeUp, "synthetic", synthetic, raising=False)
-    title = drawn(made_up(num_tasks=2), 1).get_suptitle()
+def test_the_title_marks_synthetic_data(synthetic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ToySeries, "synthetic", synthetic, raising=False)
+    title = drawn(toy_series(num_tasks=2), 1).get_suptitle()
     assert title == "After task 1 of 2" + (", synthetic weather" if synthetic else "")
 
 
-def test_which_series_and_variables() -> None:
-    stream = made_up()
+def test_choice_of_series_and_variables() -> None:
+    stream = toy_series()
     stream.setup()
     assert distant_series(stream).tolist() == [0, 2]
-    assert telling_variables(stream) == [1, 2, 3, 4]
-    alone = made_up()
-    alone.places, alone.names = alone.places[:1], ("swvl1", "d2m", "t2m")
+    assert representative_variables(stream) == [1, 2, 3, 4]
+    alone = toy_series()
+    alone.locations, alone.names = alone.locations[:1], ("swvl1", "d2m", "t2m")
     alone.setup()
     assert distant_series(alone).tolist() == [0]
-    assert telling_variables(alone) == [0, 1, 2]
-
-
-def test_units_that_people_read() -> None:
-    assert readable_units("m s**-1", 10.0) == (1.0, "m s⁻¹")
-    assert readable_units("Pa", 1e5) == (0.01, "hPa")
-    assert readable_units("m", 0.003) == (1000.0, "mm")
-    assert readable_units("m", 800.0) == (1.0, "m")  # a height
-    assert readable_units("J m**-2", 2e6) == (1e-6, "MJ m⁻²")
-    assert readable_units("(0 - 1)", 1.0) == (1.0, "1")
-    assert readable_units("m**3 m**-3", 0.3) == (1.0, "m³ m⁻³")
-
-
-def test_limits_of_anything() -> None:
-    assert value_limits(np.array([1.0, 2.0, np.nan])) == pytest.approx((0.85, 2.15))
-    for values in ([], [np.nan], [0.0, 0.0], [5.0]):
-        low, high = value_limits(np.array(values))
-        assert low < high
-
-
-def test_skill_is_the_mean_over_tasks_when_just_learnt_and_now() -> None:
-    matrix = np.array([[1.0, np.nan, np.nan], [2.0, 3.0, np.nan], [4.0, 5.0, np.nan]])
-    assert learnt_and_now(matrix) == (2.0, 4.5)
-    assert np.isnan(learnt_and_now(np.full((2, 2), np.nan))).all()
-    report = TaskReport()
-    for variable, now in (("t2m", 3.0), ("tp", 5.0), ("u10", 1.5)):
-        for metric in ("nlpd", "rmse"):
-            report.table.add(Score(1, 1, metric, variable, 1.0))
-            report.table.add(Score(2, 1, metric, variable, now))
-            report.table.add(Score(2, 2, metric, variable, 2.0))
-    figure = skill_figure(report, ", synthetic data", 40)
-    assert figure.get_suptitle() == "Skill by variable, mean over tasks, synthetic data"
-    assert len(figure.axes) == 2
-    ax = figure.axes[0]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["tp", "t2m", "u10"]  # from below
-    np.testing.assert_array_equal(line(ax, "just learnt")[0], [1.5, 1.5, 1.5])
-    np.testing.assert_array_equal(line(ax, "after the last task")[0], [3.5, 2.5, 1.75])
+    assert representative_variables(alone) == [0, 1, 2]
