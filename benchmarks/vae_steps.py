@@ -82,21 +82,23 @@ def compare(module: SVGPVAE, times: torch.Tensor, step: Callable[[], None], repe
     """Variables touched, steps per second, and the relative time of a step in the other ways."""
     if module.learned == 0:
         raise ValueError("the kernel is trained in the first task, where nothing is cached: choose later tasks")
-    condensed = module._fixed
+    task = module._task
+    assert task is not None
+    condensed = task._fixed
     assert condensed is not None
     with torch.no_grad():
         once = module.vae.task(times)
 
     def step_with(fixed: object) -> Callable[[], None]:
         def run() -> None:
-            module._fixed = fixed  # type: ignore[assignment]
+            task._fixed = fixed  # type: ignore[assignment]
             step()
 
         return run
 
     ways = {CONDENSED: step_with(condensed), ONCE: step_with(once), EVERY_STEP: step_with(None)}
     timings = side_by_side(ways, repeats)
-    module._fixed = condensed
+    task._fixed = condensed
     others = [ratio(timings[way], timings[CONDENSED]) for way in (ONCE, EVERY_STEP)]
     return [condensed[0].a.shape[-2], 1 / timings[CONDENSED].median, *others]
 

@@ -47,7 +47,7 @@ def powerplant() -> tuple[Tensor, Tensor]:
     return _scaled(*read_powerplant())
 
 
-class Table(MeasuredStream):
+class TableStream(MeasuredStream):
     """A table whose rows are sorted by a function of their inputs, with each column scaled to [-1, 1].
 
     With statistics "first_task", a column that is constant in the first task is shifted to 0 and keeps its scale.
@@ -75,11 +75,11 @@ class Table(MeasuredStream):
         return KEYS[self.task_order](minmax_scale(x, *self.interval))
 
 
-class Skillcraft(Table):
+class Skillcraft(TableStream):
     """UCI SkillCraft: the skill of StarCraft players, from 19 records of their games; 3,338 rows.
 
     Args:
-        options: See `Table`.
+        options: See `TableStream`.
     """
 
     input_dim = 19
@@ -90,11 +90,11 @@ class Skillcraft(Table):
         return read_skillcraft()
 
 
-class Powerplant(Table):
+class Powerplant(TableStream):
     """UCI Combined Cycle Power Plant: electrical output from the weather and the exhaust vacuum; 9,568 rows.
 
     Args:
-        options: See `Table`.
+        options: See `TableStream`.
     """
 
     input_dim = 4

@@ -1,7 +1,7 @@
 """Draws the packages and their imports: `python docs/_tools/architecture.py` writes docs/architecture.svg.
 
-Contents and imports of the boxes come from the import graph. The places of the boxes and the groups of modules at the root
-of `gpvae` are chosen here. Imports that follow from others are left out.
+Contents and imports of the boxes come from the import graph. The places of the boxes and the groups of modules at the
+root of `gpvae` are chosen here. Imports that follow from others are left out.
 """
 
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from datamodules import Powerplant, Skillcraft
 from datamodules.splits import first_dimension, l2_norm, split_tasks
-from datamodules.uci import Table, TaskOrder, powerplant, skillcraft
+from datamodules.uci import TableStream, TaskOrder, powerplant, skillcraft
 from tests.datamodules.streams import assert_same_tasks
 
 
@@ -40,7 +40,7 @@ def test_table(
 )
 @pytest.mark.parametrize(("task_order", "key"), [("first_dimension", first_dimension), ("l2_norm", l2_norm)])
 def test_global_statistics_are_those_of_the_paper_bit_for_bit(
-    stream: type[Table],
+    stream: type[TableStream],
     load: Callable[[], tuple[Tensor, Tensor]],
     task_order: TaskOrder,
     key: Callable[[Tensor], Tensor],
@@ -55,7 +55,7 @@ def test_global_statistics_are_those_of_the_paper_bit_for_bit(
 @pytest.mark.parametrize("stream", [Skillcraft, Powerplant])
 @pytest.mark.parametrize("task_order", ["first_dimension", "l2_norm"])
 def test_both_statistics_give_the_same_tasks(
-    stream: type[Table], task_order: TaskOrder, real_data: Callable[[str], Path]
+    stream: type[TableStream], task_order: TaskOrder, real_data: Callable[[str], Path]
 ) -> None:
     real_data(stream.files[0])
     first, paper = (stream(task_order=task_order, statistics=kind) for kind in ("first_task", "global"))

@@ -84,9 +84,8 @@ class Learner(StreamingGP):
         self, family: str, num_inducing: int, likelihood: str = "gaussian", lengthscale: float = 0.4, **options: Any
     ) -> None:
         scales = {"noise": 0.04} if likelihood == "gaussian" else {"outputscale": 5.0}
-        super().__init__(
-            family, num_inducing, likelihood, hyperparameters="fixed", lengthscale=lengthscale, **scales, **options
-        )
+        options = {"likelihood": likelihood, "lengthscale": lengthscale, **scales, **options}
+        super().__init__(family, num_inducing, hyperparameters="fixed", **options)
         self.scores = TaskScores(["rmse"])
         self.automatic_optimization = False
 
