@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,15 @@ from gpvae import __version__
 from gpvae.cli.configs_command import ConfigsCommand
 from gpvae.cli.errors import OWN_PACKAGES, user_message
 from gpvae.cli.lightning_cli import StreamCLI
-from gpvae.report import command as report
-from gpvae.results import summary
+from gpvae.cli.report_command import ReportCommand
+from gpvae.cli.subcommand import Subcommand
+from gpvae.cli.summary_command import SummaryCommand
 from gpvae.utils.checks import nearest
 from gpvae.utils.distributed import leave_process_group
 
-#: Sub-commands beside those of LightningCLI, each called with the arguments after its name.
-SUBCOMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
-    "summary": summary.main,
-    "report": report.main,
-    ConfigsCommand.name: ConfigsCommand().main,
+#: Sub-commands beside those of LightningCLI.
+SUBCOMMANDS: dict[str, Subcommand] = {
+    command.name: command for command in (SummaryCommand(), ReportCommand(), ConfigsCommand())
 }
 COMMANDS = (*StreamCLI.subcommands(), *SUBCOMMANDS)
 
@@ -44,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
     try:
         if command in SUBCOMMANDS:
-            SUBCOMMANDS[command](args[1:])
+            SUBCOMMANDS[command].main(args[1:])
         elif args == ["--version"]:
             print(f"gpvae {__version__}")
         else:

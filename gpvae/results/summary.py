@@ -1,6 +1,5 @@
-"""`gpvae summary`: means and 95 % intervals over the runs of each experiment."""
+"""Means and 95 % intervals over the runs of each experiment."""
 
-import argparse
 import csv
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -74,32 +73,3 @@ def show(experiments: Sequence[Experiment], tasks: bool = False, variables: bool
         screen.print(summary_table(experiment, tasks))
         if experiment.variables:
             screen.print(variable_table(experiment))
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """The command line.
-
-    Args:
-        argv: Arguments after `gpvae summary`; those of the process if not given.
-    """
-    parser = argparse.ArgumentParser(
-        prog="gpvae summary",
-        description="Mean and 95 % interval (Student's t) of scores over runs, such as seeds, of each experiment.",
-        epilog="Runs in one folder are one experiment: runs/<experiment>/seed_<n>/task_metrics.csv.",
-    )
-    parser.add_argument(
-        "paths", nargs="+", metavar="RUN_DIR_OR_CSV", help=f"folder of a run, folder of runs, or a {FILE_NAME}"
-    )
-    parser.add_argument("--tasks", action="store_true", help="also show each task, as it stands at the end")
-    parser.add_argument(
-        "--variables", action="store_true", help="also show each variable, and write it to the csv file"
-    )
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write all scores, after every task, to this file")
-    arguments = parser.parse_args(argv)
-    try:
-        experiments = summarise(arguments.paths, arguments.variables)
-        if arguments.csv is not None:
-            write_csv(experiments, arguments.csv)
-    except (OSError, ValueError) as error:
-        parser.exit(1, f"gpvae summary: {error}\n")
-    show(experiments, arguments.tasks, arguments.variables)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from gpvae.cli.summary_command import SummaryCommand
 from gpvae.metrics import Score, TaskTable
 from gpvae.results.experiments import mean_interval
-from gpvae.results.summary import main, summarise
+from gpvae.results.summary import summarise
 
 #: NLPD of three runs: [run, after_task, task].
 NLPD = np.array([[[1.0, 0], [1.5, 2.0]], [[1.2, 0], [1.9, 2.2]], [[0.7, 0], [0.9, 1.6]]])
@@ -66,7 +67,7 @@ def test_one_run_has_no_interval(runs: Path, capsys: pytest.CaptureFixture[str])
     assert interval.mean == 2
     assert math.isnan(interval.low)
     assert math.isnan(interval.high)
-    main([str(runs / "toy" / "seed_0")])
+    SummaryCommand().main([str(runs / "toy" / "seed_0")])
     shown = capsys.readouterr().out
     assert "1 run," in shown
     assert "1.7500" in shown
@@ -75,7 +76,7 @@ def test_one_run_has_no_interval(runs: Path, capsys: pytest.CaptureFixture[str])
 
 def test_several_experiments_are_compared_row_by_row(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(runs / "other" / "seed_0", NLPD[0])
-    main([str(runs)])
+    SummaryCommand().main([str(runs)])
     (other,) = (line for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["other"])
     score, forgetting = NLPD[0, 1].mean(), NLPD[0, 1, 0] - NLPD[0, 0, 0]
     assert other.split() == ["other", "1", "2", f"{score:.4f}", f"{forgetting:.4f}"]
@@ -102,13 +103,13 @@ def test_experiments_of_the_same_name_go_by_their_paths(tmp_path: Path) -> None:
 
 
 def test_shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main([str(runs)])
+    SummaryCommand().main([str(runs)])
     shown = capsys.readouterr().out
     mean, low, high = by_hand(NLPD[:, 1].mean(axis=1))
     assert "toy: 3 runs, after task 2" in shown
     assert f"{mean:.4f} ± {(high - low) / 2:.4f}" in shown
     assert "task 1" not in shown
-    main([str(runs), "--tasks"])
+    SummaryCommand().main([str(runs), "--tasks"])
     shown = capsys.readouterr().out
     mean, low, high = by_hand(NLPD[:, 1, 0])
     (line,) = [line for line in shown.splitlines() if line.strip().startswith("task 1")]
@@ -116,7 +117,7 @@ def test_shown(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_csv_file(runs: Path, tmp_path: Path) -> None:
-    main([str(runs), "--csv", str(tmp_path / "all.csv")])
+    SummaryCommand().main([str(runs), "--csv", str(tmp_path / "all.csv")])
     with (tmp_path / "all.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == [
@@ -132,7 +133,7 @@ def test_csv_file(runs: Path, tmp_path: Path) -> None:
 
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     with pytest.raises(SystemExit) as exit_info:
-        main(arguments)
+        SummaryCommand().main(arguments)
     assert exit_info.value.code == 1
     return capsys.readouterr().err
 
@@ -197,10 +198,10 @@ def test_variables_are_shown_when_asked_for(tmp_path: Path, capsys: pytest.Captu
             table.add(Score(after_task, task, "nlpd", variable, factor * value))
             table.add(Score(after_task, None, "nlpd", variable, factor * value))
     table.write(tmp_path / "era5" / "seed_1" / "task_metrics.csv")
-    main([str(tmp_path), "--csv", str(tmp_path / "few.csv")])
+    SummaryCommand().main([str(tmp_path), "--csv", str(tmp_path / "few.csv")])
     assert "t2m" not in capsys.readouterr().out + (tmp_path / "few.csv").read_text()
     assert summarise([tmp_path])[0].metrics == ["nlpd"]
-    main([str(tmp_path), "--variables", "--csv", str(tmp_path / "all.csv")])
+    SummaryCommand().main([str(tmp_path), "--variables", "--csv", str(tmp_path / "all.csv")])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["all", "seen", "2.0000"] in lines
     assert ["t2m", "4.0000", "1.0000"] in lines
