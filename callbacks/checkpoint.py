@@ -14,6 +14,7 @@ from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.plugins.io import AsyncCheckpointIO
 
 from callbacks.clock import timed
+from callbacks.continual import continual_module
 from callbacks.results_folder import ResultsWriter
 from gpvae.modules import ContinualModule
 from gpvae.utils.atomic import publish
@@ -64,12 +65,12 @@ class TaskCheckpoint(ResultsWriter, Checkpoint):
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Save after an epoch, as the checkpoint of its task if that is complete."""
-        assert isinstance(pl_module, ContinualModule)
+        module = continual_module(pl_module, "TaskCheckpoint")
         with timed(trainer, "saving"):
-            if not (self.keep_tasks and pl_module.learned == pl_module.begun):
+            if not (self.keep_tasks and module.learned == module.begun):
                 self._save(trainer, "last.ckpt")
                 return
-            saved = self._save(trainer, f"task_{int(pl_module.learned):02d}.ckpt")
+            saved = self._save(trainer, f"task_{int(module.learned):02d}.ckpt")
             if saved is not None and trainer.is_global_zero:
                 with _writing(saved.with_name("last.ckpt")) as unfinished:
                     shutil.copyfile(saved, unfinished)

@@ -8,8 +8,8 @@ from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 
+from callbacks.continual import continual_module
 from callbacks.results_folder import ResultsWriter
-from gpvae.modules import ContinualModule
 from gpvae.results.task_times import FILE_NAME, Activity, write_times
 
 
@@ -51,16 +51,15 @@ class TaskClock(ResultsWriter, Callback):
 
     def stop(self, activity: Activity, module: LightningModule) -> None:
         """Attribute the time since the last stop to an activity of the present task."""
-        assert isinstance(module, ContinualModule)
         if self._since is None:
             return
-        now = perf_counter()
-        self.seconds[max(1, int(module.begun)), activity] += now - self._since
+        now, begun = perf_counter(), int(continual_module(module, "TaskClock").begun)
+        self.seconds[max(1, begun), activity] += now - self._since
         self._since = now
 
-    def _write(self, trainer: Trainer, module: LightningModule) -> None:
+    def _write(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Write once a task has been learnt."""
-        assert isinstance(module, ContinualModule)
+        module = continual_module(pl_module, "TaskClock")
         folder = self.results_folder(trainer)  # every process must ask
         if folder is not None and trainer.is_global_zero and 0 < int(module.learned) == int(module.begun):
             write_times(self.seconds, folder / FILE_NAME)

@@ -26,7 +26,7 @@ class ContinualLearning(Callback):
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Check the module, the stream and the options of the trainer."""
-        _module_and_stream(trainer)
+        module_and_stream(trainer, "ContinualLearning")
         every = trainer.reload_dataloaders_every_n_epochs  # type: ignore[attr-defined]
         if stage == "fit" and every != 1:
             raise ValueError(
@@ -36,11 +36,11 @@ class ContinualLearning(Callback):
 
     def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
         """Save the identity of the data."""
-        checkpoint[CHECKPOINT_KEY] = _module_and_stream(trainer)[1].identity()
+        checkpoint[CHECKPOINT_KEY] = module_and_stream(trainer, "ContinualLearning")[1].identity()
 
     def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
         """Refuse other data than before, and ensure that the task of the checkpoint is evaluated."""
-        stream = _module_and_stream(trainer)[1]
+        stream = module_and_stream(trainer, "ContinualLearning")[1]
         check_same_data(checkpoint, stream)
         if "loops" in checkpoint:
             _resume_with_evaluation(checkpoint["loops"]["fit_loop"], stream)
@@ -62,7 +62,7 @@ class ContinualLearning(Callback):
 
     def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Optimizer) -> None:
         """Discard the gradients of frozen parameters."""
-        for parameter in _module_and_stream(trainer)[0].frozen_parameters():
+        for parameter in module_and_stream(trainer, "ContinualLearning")[0].frozen_parameters():
             parameter.grad = None
 
     def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *args: Any, **kwargs: Any) -> None:
@@ -76,7 +76,7 @@ class ContinualLearning(Callback):
 
     def _consolidate(self, trainer: Trainer) -> None:
         """End the task after its last batch, unless it has ended."""
-        module, stream = _module_and_stream(trainer)
+        module, stream = module_and_stream(trainer, "ContinualLearning")
         last_epoch = (trainer.current_epoch + 1) % stream.epochs_per_task == 0
         if trainer.is_last_batch and last_epoch and module.learned < module.begun:
             module.end_task()
@@ -91,7 +91,7 @@ class ContinualLearning(Callback):
 
     def _start_task(self, trainer: Trainer) -> None:
         """Begin the task of the epoch, or attach its data again in a resumed run; unless that is done already."""
-        module, stream = _module_and_stream(trainer)
+        module, stream = module_and_stream(trainer, "ContinualLearning")
         task = stream.task_of_epoch(trainer.current_epoch)
         learned, begun = int(module.learned), int(module.begun)
         if learned == task + 1 or (begun == task + 1 and module.attached):
@@ -124,12 +124,26 @@ def _resume_with_evaluation(loops: dict[str, Any], stream: TaskStream) -> None:
             evaluation[count].update(ready=1, started=1, processed=0, completed=0)
 
 
-def _module_and_stream(trainer: Trainer) -> tuple[ContinualModule, TaskStream]:
-    """Return the module and the stream that it learns."""
+def continual_module(module: object, callback: str) -> ContinualModule:
+    """Return the module as a ContinualModule, which a callback requires.
+
+    Args:
+        module: The module.
+        callback: Name of the callback.
+    """
+    if not isinstance(module, ContinualModule):
+        raise TypeError(f"{callback} requires a gpvae.modules.ContinualModule, got {type(module).__name__}")
+    return module
+
+
+def module_and_stream(trainer: Trainer, callback: str) -> tuple[ContinualModule, TaskStream]:
+    """Return the module and the stream that it learns, both of which a callback requires.
+
+    Args:
+        trainer: The trainer.
+        callback: Name of the callback.
+    """
     module, stream = trainer.lightning_module, trainer.datamodule  # type: ignore[attr-defined]
-    if not isinstance(module, ContinualModule) or not isinstance(stream, TaskStream):
-        raise TypeError(
-            "ContinualLearning trains a gpvae.modules.ContinualModule on a datamodules.TaskStream; got "
-            f"{type(module).__name__} and {type(stream).__name__}"
-        )
-    return module, stream
+    if not isinstance(stream, TaskStream):
+        raise TypeError(f"{callback} requires a datamodules.TaskStream, got {type(stream).__name__}")
+    return continual_module(module, callback), stream

@@ -7,10 +7,10 @@ import numpy as np
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.trainer.states import TrainerFn
 
+from callbacks.continual import continual_module
 from callbacks.results_folder import ResultsWriter
 from gpvae.metrics import Score, TaskTable, describe
 from gpvae.metrics.task_table import COLUMNS, FILE_NAME, OLD_COLUMNS, upgrade
-from gpvae.modules import ContinualModule
 from gpvae.results.terminal import console, end_table, fits, task_table
 
 
@@ -53,14 +53,14 @@ class TaskReport(ResultsWriter, Callback):
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Add the scores after a task, and write and log them."""
-        assert isinstance(pl_module, ContinualModule)
-        after_task = int(pl_module.learned)
+        module = continual_module(pl_module, "TaskReport")
+        after_task = int(module.learned)
         if trainer.sanity_checking or trainer.state.fn != TrainerFn.FITTING:
             return
-        if after_task == 0 or int(pl_module.begun) != after_task:
+        if after_task == 0 or int(module.begun) != after_task:
             return
         self.table.drop_after(after_task)
-        for score in pl_module.last_scores:
+        for score in module.last_scores:
             self.table.add(score)
         folder = self.results_folder(trainer)  # every process must ask
         if not trainer.is_global_zero:

@@ -11,6 +11,7 @@ from lightning.pytorch.utilities.seed import isolate_rng
 from matplotlib.figure import Figure
 
 from callbacks.clock import timed
+from callbacks.continual import module_and_stream
 from callbacks.figures.compose import prediction_figures, score_figures
 from callbacks.report import TaskReport
 from callbacks.results_folder import ResultsWriter
@@ -60,11 +61,11 @@ class TaskFigures(ResultsWriter, Callback):
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Refuse to fit a module or data without tasks."""
         if stage == "fit":
-            _learner_and_stream(trainer)
+            module_and_stream(trainer, "TaskFigures")
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Draw the figures of a task if training was interrupted before them."""
-        self.drawn = min(self.drawn, int(_learner_and_stream(trainer)[0].learned))
+        self.drawn = min(self.drawn, int(module_and_stream(trainer, "TaskFigures")[0].learned))
         self._draw_when_due(trainer)
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -80,7 +81,7 @@ class TaskFigures(ResultsWriter, Callback):
         self.drawn = state_dict["drawn"]
 
     def _draw_when_due(self, trainer: Trainer) -> None:
-        module, stream = _learner_and_stream(trainer)
+        module, stream = module_and_stream(trainer, "TaskFigures")
         learned = int(module.learned)
         due = learned % self.every_n_tasks == 0 or learned == stream.num_learnt
         under_way = int(module.begun) != learned
@@ -110,17 +111,6 @@ class TaskFigures(ResultsWriter, Callback):
             if isinstance(report, TaskReport):
                 for tag, figure in score_figures(report.table, stream, learned == stream.num_learnt, self.dpi):
                     yield tag, tag.replace("/", "_"), figure
-
-
-def _learner_and_stream(trainer: Trainer) -> tuple[ContinualModule, TaskStream]:
-    """The module and the stream that it learns."""
-    module, stream = trainer.lightning_module, trainer.datamodule  # type: ignore[attr-defined]
-    if not isinstance(module, ContinualModule) or not isinstance(stream, TaskStream):
-        raise TypeError(
-            "TaskFigures draws a gpvae.modules.ContinualModule that learns a datamodules.TaskStream; got "
-            f"{type(module).__name__} and {type(stream).__name__}"
-        )
-    return module, stream
 
 
 @contextmanager

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
-from datamodules.era5.prepared import Prepared, TaskValues, prepare, prepare_on_disk
-from datamodules.era5.split import merge, split_hours
+from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, prepare_on_disk, split_hours
 from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_minimum
 

@@ -31,7 +31,7 @@ from gpvae.cli import run_folder
 from gpvae.cli.allowed_classes import restrict_classes, split_allow_options
 from gpvae.cli.errors import explain_errors
 from gpvae.cli.parser import HelpfulParser
-from gpvae.cli.saved_config import SavedConfig
+from gpvae.cli.run_folder import SavedConfig
 from gpvae.cli.shipped_configs import resolve_config_names
 from gpvae.cli.slurm import trainer_plugins
 from gpvae.cli.yaml_limits import limit_configs

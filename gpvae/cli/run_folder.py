@@ -1,4 +1,4 @@
-"""Run folders, one for each experiment and seed."""
+"""Run folders, one for each experiment and seed, and the config saved in each."""
 
 import re
 import shutil
@@ -7,8 +7,12 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from jsonargparse import Namespace
+from lightning import LightningModule, Trainer
+from lightning.pytorch.cli import LightningArgumentParser, SaveConfigCallback
 from lightning.pytorch.utilities import rank_zero_info
 
+from gpvae.utils.atomic import replacing
 from gpvae.utils.locks import acquire, release
 
 EARLIER = ".earlier"
@@ -88,3 +92,22 @@ def clear(folder: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(folder, target)
     rank_zero_info(f"The results of an earlier run are now in {target}")
+
+
+class SavedConfig(SaveConfigCallback):
+    """Saves the config as `config.yaml` in the run folder, with any logger or none.
+
+    Args:
+        parser: The parser of the config.
+        config: The config.
+        folder: The run folder.
+    """
+
+    def __init__(self, parser: LightningArgumentParser, config: Namespace, folder: Path) -> None:
+        super().__init__(parser, config, save_to_log_dir=False)
+        self.folder = folder
+
+    def save_config(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Save the config; Lightning calls this on rank 0 only."""
+        with replacing(self.folder / self.config_filename) as unfinished:
+            self.parser.save(self.config, unfinished, skip_none=False, overwrite=True, multifile=False)

@@ -14,7 +14,6 @@ from gpvae.inference import only_training
 from gpvae.methods import KernelName, Scalar, families_of, find_method, latent_kernel
 from gpvae.metrics import TaskScores, equal_mixture
 from gpvae.modules.base import ContinualModule
-from gpvae.modules.divergence import divergence, is_finite
 from gpvae.utils import checks
 from gpvae.utils.distributed import num_processes, over_processes
 from gpvae.utils.resizable import rename_former_children
@@ -24,7 +23,7 @@ from gpvae.vae.model import GPVAE
 from gpvae.vae.networks import Decoder, Encoder
 from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
-from gpvae.vae.task import SeriesTask, check_observations
+from gpvae.vae.task import SeriesTask, check_observations, divergence, is_finite
 
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]

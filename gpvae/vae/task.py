@@ -1,8 +1,9 @@
-"""The task that a GP-VAE learns: its data, and quantities that stay fixed during the task."""
+"""The task that a GP-VAE learns: its data, quantities that stay fixed during the task, and checks of both."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import torch
+from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.sites import Site
@@ -72,3 +73,17 @@ def check_observations(num_variables: int, times: Tensor, y: Tensor, mask: Tenso
             f"nothing is observed at the training times of the task from {float(times[0]):g} to "
             f"{float(times[-1]):g}; leave it out, or make tasks longer"
         )
+
+
+def is_finite(kernel: Kernel, parameters: Iterable[Tensor]) -> bool:
+    """Whether parameters are finite, and lengthscales, which are learnt as logarithms, neither zero nor infinite."""
+    scales = [kernel.lengthscale, kernel.lengthscale.reciprocal()]
+    return all(bool(torch.isfinite(value).all()) for value in (*parameters, *scales))
+
+
+def divergence(what: str, task: int, step: int, lr: float, largest: float) -> FloatingPointError:
+    """The error to raise, for data whose largest absolute value is `largest`."""
+    return FloatingPointError(
+        f"{what} in task {task}, step {step}; lower lr (now {lr:g}), or look at the data, whose largest value is "
+        f"{largest:.3g}"
+    )

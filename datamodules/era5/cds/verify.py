@@ -10,8 +10,7 @@ from datamodules.era5.cds.errors import JobFailed
 from datamodules.era5.cds.monthly_requests import Request, hours_of, max_bytes
 from datamodules.era5.files.archive import MAX_VALUES
 from datamodules.era5.files.containers import unpack
-from datamodules.era5.files.layouts import FilePart, file_parts
-from datamodules.era5.files.reading import all_times, load, open_lazily, span
+from datamodules.era5.files.layouts import FilePart, all_times, file_parts, load, open_lazily, span
 from datamodules.era5.variables import LONG_NAMES
 
 

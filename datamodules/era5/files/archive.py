@@ -13,8 +13,16 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from datamodules.era5.files.containers import expand_patterns, unpack
-from datamodules.era5.files.layouts import FilePart, file_parts
-from datamodules.era5.files.reading import all_times, check_overlap, load, merged_attributes, open_lazily, span
+from datamodules.era5.files.layouts import (
+    FilePart,
+    all_times,
+    check_overlap,
+    file_parts,
+    load,
+    merged_attributes,
+    open_lazily,
+    span,
+)
 from datamodules.era5.variables import KNOWN, Variable, check_observed, choose, describe, is_static
 
 MAX_VALUES = 2**26  # read at once: half a gigabyte while they are unpacked

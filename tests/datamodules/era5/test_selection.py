@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from datamodules.era5.fields import choose_cells
 from datamodules.era5.files.grid import Grid
-from datamodules.era5.selection import choose_cells
 
 GRID = Grid(
     ("latitude", "longitude"),

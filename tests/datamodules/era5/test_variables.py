@@ -5,8 +5,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datamodules.era5.transforms import Transform
-from datamodules.era5.variables import DEFAULT_VARIABLES, KNOWN, LONG_NAMES, Variable, choose, describe, is_static
+from datamodules.era5.variables import (
+    DEFAULT_VARIABLES,
+    KNOWN,
+    LONG_NAMES,
+    Transform,
+    Variable,
+    choose,
+    describe,
+    is_static,
+)
 
 
 def transforms() -> st.SearchStrategy[Transform]:
