@@ -71,14 +71,14 @@ def test_a_module_of_another_kind_is_refused() -> None:
         enable_checkpointing=False,
         **QUIET,
     )
-    with pytest.raises(TypeError, match="ContinualLearning requires a gpvae.modules.ContinualModule, got Other"):
+    with pytest.raises(TypeError, match=r"ContinualLearning requires a gpvae.modules.ContinualModule, got Other"):
         trainer.fit(Other(), Toy("figure_1"))
 
 
 def test_data_of_another_kind_are_refused() -> None:
     options: dict[str, Any] = {"accelerator": "cpu", "max_epochs": 3, "reload_dataloaders_every_n_epochs": 1}
     trainer = Trainer(callbacks=[ContinualLearning()], enable_checkpointing=False, **options, **QUIET)
-    with pytest.raises(TypeError, match="got StreamingGP and NoneType"):
+    with pytest.raises(TypeError, match=r"ContinualLearning requires a datamodules.TaskStream, got NoneType"):
         trainer.fit(module(), torch.utils.data.DataLoader(torch.zeros(3)))
 
 

@@ -192,5 +192,5 @@ def test_modules_and_data_without_tasks_are_refused(tmp_path: Path) -> None:
     trainer = Trainer(
         accelerator="cpu", max_epochs=1, callbacks=[TaskFigures()], logger=False, default_root_dir=tmp_path
     )
-    with pytest.raises(TypeError, match="TaskFigures requires a datamodules.TaskStream, got NoneType"):
+    with pytest.raises(TypeError, match=r"TaskFigures requires a datamodules.TaskStream, got NoneType"):
         trainer.fit(BoringModel())
