@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 import shutil
 import statistics
 import subprocess
@@ -79,3 +80,12 @@ def test_the_picture_is_current() -> None:
     sys.modules["architecture"] = tool  # for its dataclass
     spec.loader.exec_module(tool)
     assert tool.PICTURE.read_text(encoding="utf-8") == tool.picture()
+
+
+def test_files_named_on_the_page_exist() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+\.py)`", page))
+    known = [path.relative_to(ROOT).as_posix() for path in (*sources(), *(ROOT / "docs" / "_tools").glob("*.py"))]
+    known += [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.py")]
+    assert {name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in known)} == set()
+    assert len(named) > 30
