@@ -15,14 +15,17 @@ TOLERANCE = 1e-6
 
 
 def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> None:
-    """Raise unless a checkpoint is of the same stream; only `stop_after` and `predict_every` may differ.
+    """Raise unless a checkpoint is of the same stream; options in `TaskStream.resumable` may differ.
+
+    So a run takes more data of the same stream: those that were learnt before are identified by variables, locations,
+    first hour and scale of the first task.
 
     Args:
         checkpoint: The checkpoint.
         stream: The stream of this run.
     """
     saved = checkpoint.get("datamodule_hyper_parameters", {})
-    ignored = dict.fromkeys(("stop_after", "predict_every"))
+    ignored = dict.fromkeys(stream.resumable)
     check_same_configuration({**saved, **ignored}, {**stream.hparams, **ignored})
     before, now = checkpoint.get(CHECKPOINT_KEY, {}), stream.identity()
     differing = [name for name in now if name in before and not _equal(before[name], now[name])]
@@ -30,6 +33,12 @@ def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> None:
         raise ValueError(
             f"the data are not those that the checkpoint was made with: {' and '.join(differing)} differ, though the "
             "options are the same. Give the original files, or start without a checkpoint"
+        )
+    num_learnt = int(checkpoint["state_dict"]["learned"]) if now else 0
+    if num_learnt > stream.num_tasks:
+        raise ValueError(
+            f"the checkpoint has learnt {num_learnt} tasks, but the data make {stream.num_tasks}: files are missing, "
+            "or num_tasks or end is too small. Give the data that were learnt, and new ones after them"
         )
 
 

@@ -18,7 +18,7 @@ class TaskStream(LightningDataModule, ABC):
     trainer needs `reload_dataloaders_every_n_epochs: 1`.
 
     Args:
-        num_tasks: The number of tasks.
+        num_tasks: The number of tasks; None if only the data tell, once they are set up.
         seed: Fixes everything random about the data.
         epochs_per_task: Epochs each task is learnt for.
         stop_after: The number of tasks to learn, from the first; all if not given.
@@ -26,15 +26,17 @@ class TaskStream(LightningDataModule, ABC):
 
     files: ClassVar[tuple[str, ...]] = ()
     """The public files that it is read from."""
+    resumable: frozenset[str] = frozenset({"stop_after", "predict_every"})
+    """Options that may change when a run is resumed."""
 
     def __init__(
-        self, num_tasks: int = 10, *, seed: int = 0, epochs_per_task: int = 1, stop_after: int | None = None
+        self, num_tasks: int | None = 10, *, seed: int = 0, epochs_per_task: int = 1, stop_after: int | None = None
     ) -> None:
         super().__init__()
         check_minimum(num_tasks=(num_tasks, 1), seed=(seed, 0), epochs_per_task=(epochs_per_task, 1))
-        if stop_after is not None and not 1 <= stop_after <= num_tasks:
+        if stop_after is not None and not 1 <= stop_after <= (num_tasks or stop_after):
             raise ValueError(f"stop_after is {stop_after}: it must be between 1 and num_tasks, which is {num_tasks}.")
-        self.num_tasks, self.seed = num_tasks, seed
+        self._num_tasks, self.seed = num_tasks, seed
         self.epochs_per_task, self.stop_after = epochs_per_task, stop_after
         # A task may have fewer test points than there are processes, some of which then evaluate none.
         self.allow_zero_length_dataloader_with_multiple_devices = True
@@ -74,6 +76,13 @@ class TaskStream(LightningDataModule, ABC):
         """
 
     @property
+    def num_tasks(self) -> int:
+        """The number of tasks."""
+        if self._num_tasks is None:
+            raise RuntimeError("The number of tasks depends on the data: call prepare_data() and setup() first.")
+        return self._num_tasks
+
+    @property
     def num_variables(self) -> int:
         """The number of observed variables."""
         return 1
@@ -95,7 +104,7 @@ class TaskStream(LightningDataModule, ABC):
     @property
     def num_learnt(self) -> int:
         """The number of tasks that are learnt."""
-        return self.num_tasks if self.stop_after is None else self.stop_after
+        return min(self.num_tasks, self.stop_after or self.num_tasks)
 
     @property
     def num_epochs(self) -> int:

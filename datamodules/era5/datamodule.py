@@ -39,7 +39,9 @@ class ERA5(SeriesStream):
         refetch_preliminary: Whether to download files again that were preliminary (ERA5T) when they were downloaded;
             they are final after two or three months.
         start: The first hour, such as 2020-01-01 or 2020-01-01T06:00, UTC; that of the files if not given.
-        num_tasks: The number of tasks.
+        end: The end of the stream, exclusive, such as 2021-01-01; that of the files if not given.
+        num_tasks: The number of tasks. If not given, as many whole tasks as there are data up to `end`; the hours after
+            them wait until a later run finds more. For source "sample" 10.
         hours_per_task: The length of each task in hours, including missing ones.
         test_share: The fraction of the hours of each task that is held out for test.
         seed: Fixes which locations are drawn, which hours are held out, and the order of minibatches.
@@ -67,7 +69,8 @@ class ERA5(SeriesStream):
         download_hours: float = 24.0,
         refetch_preliminary: bool = False,
         start: str | None = None,
-        num_tasks: int = 10,
+        end: str | None = None,
+        num_tasks: int | None = None,
         hours_per_task: int = 186,
         test_share: float = 0.2,
         seed: int = 0,
@@ -78,6 +81,8 @@ class ERA5(SeriesStream):
         joint: bool = False,
         on_disk: bool = False,
     ) -> None:
+        if source == "sample" and num_tasks is None:
+            num_tasks = 10
         super().__init__(
             num_tasks,
             hours_per_task,
@@ -90,6 +95,7 @@ class ERA5(SeriesStream):
             joint=joint,
             on_disk=on_disk,
         )
+        self.hparams["num_tasks"] = num_tasks
         check_minimum(points=(points, 1))
         if source not in ("sample", "files", "cds"):
             raise ValueError(f"source is {source!r}: it must be 'sample', 'files' or 'cds'.")
@@ -104,11 +110,19 @@ class ERA5(SeriesStream):
         self.source, self.paths, self.wanted, self.area = source, paths, variables, area
         self.download_hours, self.refetch_preliminary = download_hours, refetch_preliminary
         self.points, self.locations, self.land_only = points, locations, land_only
-        self.start = None if start is None else _parse(start)
+        self.start, self.end = _parse("start", start), _parse("end", end)
         if source == "cds" and self.start is None:
             raise ValueError(
                 "source is 'cds' and start is not given: give the first hour to download, such as 2020-01-01."
             )
+        if source == "cds" and self.end is None and num_tasks is None:
+            raise ValueError(
+                "source is 'cds' and neither end nor num_tasks is given: give one, such as end 2021-01-01."
+            )
+        if not joint and source != "sample":  # a run may be resumed with more data
+            self.resumable |= {"num_tasks", "end", "paths"}
+        if self.start is not None and self.end is not None and self.end <= self.start:
+            raise ValueError(f"end is {end} and start is {start}: the end must be after the start.")
         if source == "sample" and self.start is not None and self.start < START:
             raise ValueError(f"start is {start}: the sample begins at {START}.")
 
@@ -145,7 +159,8 @@ class ERA5(SeriesStream):
             self._files(),
             names,
             self.start,
-            self.num_hours,
+            None if self.num_parts is None else self.num_hours,
+            end=self.end,
             points=self.points,
             locations=self.locations,
             land_only=self.land_only,
@@ -171,13 +186,16 @@ class ERA5(SeriesStream):
 
     def _requests(self) -> list[dict[str, Any]]:
         assert self.start is not None
-        return month_requests(self.wanted, self.area, self.start, self.num_hours)
+        if self.hparams["num_tasks"] is not None:
+            return month_requests(self.wanted, self.area, self.start, self.num_hours)
+        assert self.end is not None
+        return month_requests(self.wanted, self.area, self.start, int((self.end - self.start) / np.timedelta64(1, "h")))
 
 
-def _parse(start: str) -> np.datetime64:
+def _parse(option: str, time: str | None) -> np.datetime64 | None:
     try:
-        return np.datetime64(start, "s")
+        return None if time is None else np.datetime64(time, "s")
     except ValueError as error:
         raise ValueError(
-            f"start is {start!r}: give a date or an hour, such as 2020-01-01 or 2020-01-01T06:00."
+            f"{option} is {time!r}: give a date or an hour, such as 2020-01-01 or 2020-01-01T06:00."
         ) from error

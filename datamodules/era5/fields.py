@@ -45,8 +45,9 @@ def open_fields(
     paths: Sequence[str] | str,
     variables: Sequence[str] | None,
     start: np.datetime64 | None,
-    num_hours: int,
+    num_hours: int | None,
     *,
+    end: np.datetime64 | None = None,
     points: int | None = None,
     locations: Sequence[Sequence[float]] | None = None,
     land_only: bool = False,
@@ -60,7 +61,8 @@ def open_fields(
         paths: Names of files, or patterns.
         variables: Long or short names; all that change with time if not given.
         start: The first hour; that of the files if not given.
-        num_hours: The number of hours, including missing ones.
+        num_hours: The number of hours, including missing ones; all if not given.
+        end: The end of the stream, exclusive; that of the files if not given.
         points: The number of locations to draw at random from the grid; all if not given.
         locations: Latitude and longitude of locations, whose nearest grid cells are taken; instead of `points`.
         land_only: Whether to take locations on land only.
@@ -76,7 +78,9 @@ def open_fields(
         land = None if mask is None else mask >= 0.5
         cells = choose_cells(archive.grid, points, locations, land if land_only else None, seed)
         origin = archive.times_of(variables)[0] if start is None else start.astype("datetime64[ns]")
-        selection = archive.select(variables, origin, origin + np.timedelta64(num_hours, "h"))
+        ends = [] if num_hours is None else [origin + np.timedelta64(num_hours, "h")]
+        ends += [] if end is None else [end.astype("datetime64[ns]")]
+        selection = archive.select(variables, origin, min(ends, default=None))
         chosen = tuple(archive.variable(name) for name in selection.names)
 
         def read(first: int, before: int) -> Values:

@@ -43,7 +43,7 @@ class SeriesStream(TaskStream):
     standardised by the training hours of the first task.
 
     Args:
-        num_tasks: The number of tasks.
+        num_tasks: The number of tasks; as many whole tasks as there are data if None.
         hours_per_task: The length of each task in hours, including missing ones.
         test_share: The fraction of the hours of each task that is held out for test.
         seed: Fixes which hours are held out, and the order of minibatches.
@@ -60,7 +60,7 @@ class SeriesStream(TaskStream):
 
     def __init__(
         self,
-        num_tasks: int = 10,
+        num_tasks: int | None = 10,
         hours_per_task: int = 186,
         *,
         test_share: float = 0.2,
@@ -72,7 +72,9 @@ class SeriesStream(TaskStream):
         joint: bool = False,
         on_disk: bool = False,
     ) -> None:
-        super().__init__(1 if joint else num_tasks, seed=seed, epochs_per_task=epochs_per_task, stop_after=stop_after)
+        super().__init__(
+            1 if joint and num_tasks else num_tasks, seed=seed, epochs_per_task=epochs_per_task, stop_after=stop_after
+        )
         check_minimum(hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1))
         if not 0 < test_share < 1:
             raise ValueError(f"test_share is {test_share}: it must be between 0 and 1, such as 0.2.")
@@ -99,6 +101,9 @@ class SeriesStream(TaskStream):
         if self._data is not None:
             return
         with self.open() as fields:
+            if self.num_parts is None:
+                self.num_parts = self._count_tasks(fields)
+                self._num_tasks = 1 if self.joint else self.num_parts
             split = split_hours(fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed)
             tasks = [merge(split)] if self.joint else split
             if self.on_disk:
@@ -109,11 +114,25 @@ class SeriesStream(TaskStream):
                 values = fields.read(0, len(fields.hours))  # faster than task by task
                 prepared = prepare(fields, tasks, split[0].train, read=lambda first, before: values[:, first:before])
         self._data = fields, prepared
+        num_used = np.count_nonzero(fields.hours < self.num_hours)
         rank_zero_info(
-            f"{self.num_series} series of {self.num_variables} variables, {len(fields.hours)} of "
+            f"{self.num_series} series of {self.num_variables} variables, {num_used} of "
             f"{self.num_hours} hours from {np.datetime_as_string(fields.origin, unit='m')}, "
             f"{prepared.observed:.1%} of the values observed."
         )
+
+    def _count_tasks(self, fields: Fields) -> int:
+        """The number of whole tasks in the data; the hours after them wait for more data."""
+        num_hours = int(fields.hours[-1]) + 1
+        num_tasks, waiting = divmod(num_hours, self.hours_per_task)
+        if num_tasks == 0:
+            raise ValueError(
+                f"The data span {num_hours} hours, less than one task of {self.hours_per_task} hours: lower "
+                "hours_per_task, or add data."
+            )
+        if waiting:
+            rank_zero_info(f"{num_tasks} whole tasks; the last {waiting} hours wait for more data.")
+        return num_tasks
 
     def identity(self) -> dict[str, Any]:
         """Locations, variables, first hour and scale of the first task; empty until `setup`.
@@ -134,7 +153,7 @@ class SeriesStream(TaskStream):
     @property
     def num_hours(self) -> int:
         """The length of the stream in hours, including missing ones."""
-        return self.num_parts * self.hours_per_task
+        return (self.num_parts or self.num_tasks) * self.hours_per_task
 
     @property
     def num_series(self) -> int:

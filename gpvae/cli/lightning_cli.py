@@ -197,6 +197,8 @@ class StreamCLI(LightningCLI):
         check_same_data(checkpoint, self.datamodule)
         load_state(self.model, checkpoint, path)
         config["ckpt_path"] = str(path)
+        if self.subcommand == "fit" and self.model.learned == self.datamodule.num_learnt:
+            rank_zero_info(f"All {self.datamodule.num_learnt} tasks of the data are learnt: there is nothing new.")
 
 
 def _wants_bar(options: Mapping[str, Any]) -> bool:

@@ -89,6 +89,9 @@ def test_the_log_says_that_the_sample_is_synthetic(sample_folder: Path, caplog: 
         ({"start": "soon"}, "start is 'soon': give a date"),
         ({"start": "2019-12-31"}, "the sample begins at 2020-01-01"),
         ({"source": "cds"}, "start is not given"),
+        ({"source": "cds", "start": "2020-01-01", "num_tasks": None}, "neither end nor num_tasks is given"),
+        ({"end": "soon"}, "end is 'soon': give a date"),
+        ({"start": "2020-02-01", "end": "2020-02-01"}, "the end must be after the start"),
         ({"variables": ["t2m", "sst"]}, "no variable 'sst'"),
         ({"points": 500}, "points is 500, and there are 120 grid cells"),
     ],
@@ -124,7 +127,8 @@ def test_the_command_line_takes_all_of_it() -> None:
     parser = ArgumentParser(exit_on_error=False)
     parser.add_class_arguments(ERA5, "data")
     options = ["--data.paths=[a.nc, b.nc]", "--data.locations=[[52, 0]]", "--data.area=[60, -5, 50, 2]"]
-    parsed = parser.parse_args([*options, "--data.source=files", "--data.points=null", "--data.variables=[t2m]"])
+    options += ["--data.source=files", "--data.points=null", "--data.variables=[t2m]", "--data.num_tasks=10"]
+    parsed = parser.parse_args(options)
     assert parsed.data.paths == ["a.nc", "b.nc"]
     assert parsed.data.area == (60.0, -5.0, 50.0, 2.0)
     stream = ERA5(**parsed.data.as_dict())
