@@ -45,9 +45,9 @@ def warn_unresolved(inducing: InducingVariables, kernel: Kernel, stacklevel: int
     if least is None or least <= inducing.num_inducing:
         return False
     warnings.warn(
-        f"{inducing.num_inducing} {type(inducing).__name__} variables are too few for a stream that is this long "
-        f"against the kernel's lengthscale; about {inducing.num_needed(kernel)} would resolve it"
-        + ("" if least < MAX_ADVISED else ": points, or a memory with a window, may serve better"),
+        f"{inducing.num_inducing} {type(inducing).__name__} variables are too few for a stream this long relative to "
+        f"the kernel's lengthscale; about {inducing.num_needed(kernel)} would resolve it"
+        + ("" if least < MAX_ADVISED else ": points, or a memory with a window, may be a better choice"),
         ResolutionWarning,
         stacklevel=stacklevel,
     )
@@ -83,10 +83,9 @@ def warn_misfit(
     if excess <= max(MAX_MEAN_SQUARE, chdtri(len(index), SIGNIFICANCE) / len(index)):
         return
     warnings.warn(
-        f"the data of this task lie, in mean square, {excess:.0f} times as far from the predictions for them as these "
-        "expect: kernel and noise, found on earlier data, do not suit them, and predictions here are too sure. Train "
-        "them on (train_hyperparameters=True; in configs hyperparameters: train_always), or find them on a longer "
-        "first task",
+        f"squared residuals of this task are on average {excess:.0f} times the predictive variance: kernel and noise, "
+        "fitted to earlier data, do not suit these, and predictions are overconfident. Train them in every task "
+        "(train_hyperparameters=True; in configs hyperparameters: train_always), or fit them to a longer first task",
         MisfitWarning,
         stacklevel=stacklevel,
     )

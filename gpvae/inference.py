@@ -44,9 +44,9 @@ class Training:
         for name, least in (("steps", 0), ("batch_size", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
-                raise ValueError(f"{name} is at least {least}, got {value}")
+                raise ValueError(f"{name} must be at least {least}, got {value}")
         if self.lr is not None and not self.lr > 0:
-            raise ValueError(f"lr is above zero, got {self.lr}")
+            raise ValueError(f"lr must be positive, got {self.lr}")
 
     def takes_minibatches(self, num_data: int) -> bool:
         """Whether a batch is only a part of the data."""
@@ -91,7 +91,7 @@ def absorb(
 def check_finite(posterior: StreamingPosterior) -> None:
     """Raise unless the site of a posterior is finite."""
     if not all(bool(torch.isfinite(buffer).all()) for buffer in (posterior.c, posterior.h, posterior.G)):
-        raise FloatingPointError("the update gave values that are not finite; scale inputs and targets")
+        raise FloatingPointError("the update produced NaN or infinite values; scale inputs and targets")
 
 
 @torch.no_grad()

@@ -68,7 +68,7 @@ def components(kernel: Kernel) -> list[Component]:
         return [Component(kernel, torch.ones_like(kernel.lengthscale[..., 0, 0]), kernel.active_dims)]
     if type(kernel) is ScaleKernel:
         if kernel.active_dims is not None and isinstance(kernel.base_kernel, AdditiveKernel):
-            raise UnsupportedKernelError("give active_dims to the terms of a sum of kernels, not to the sum")
+            raise UnsupportedKernelError("set active_dims on the terms of a sum of kernels, not on the sum")
         return [
             Component(c.kernel, kernel.outputscale * c.variance, _first(kernel.active_dims, c.active_dims))
             for c in components(kernel.base_kernel)
@@ -76,8 +76,8 @@ def components(kernel: Kernel) -> list[Component]:
     if type(kernel) is AdditiveKernel and kernel.active_dims is None:
         return [c for part in kernel.kernels for c in components(part)]
     raise UnsupportedKernelError(
-        f"{type(kernel).__name__} has no spectral density here; expected RBFKernel or MaternKernel, "
-        "scaled by ScaleKernel and summed by + as you like"
+        f"the spectral density of {type(kernel).__name__} is not known; expected RBFKernel or MaternKernel, "
+        "optionally scaled by ScaleKernel and summed"
     )
 
 

@@ -57,7 +57,7 @@ def check_targets(likelihood: Likelihood, y: Tensor) -> None:
         return
     if bool(wrong.any()):
         example = float(y[wrong].flatten()[0])
-        raise ValueError(f"{type(likelihood).__name__} takes {expected}; got {example:g} among the targets")
+        raise ValueError(f"{type(likelihood).__name__} expects {expected}; got {example:g} among the targets")
 
 
 def expected_log_prob(likelihood: Likelihood, y: Tensor, mean: Tensor, var: Tensor) -> Tensor:

@@ -89,7 +89,7 @@ def build_kernel(name: KernelName, input_dim: int) -> Kernel:
 def latent_kernel(name: KernelName, latent_dim: int, shortest: float, longest: float) -> Kernel:
     """Kernels of variance one, with lengthscales, learnt as logarithms, spread evenly in logarithm between two."""
     if not 0 < shortest <= longest:
-        raise ValueError(f"lengthscales need 0 < shortest <= longest, got {shortest=}, {longest=}")
+        raise ValueError(f"lengthscales must satisfy 0 < shortest <= longest, got {shortest=}, {longest=}")
     logarithm = Positive(torch.exp, torch.log)
     kernel = _base_kernel(name, batch_shape=torch.Size([latent_dim]), lengthscale_constraint=logarithm).double()
     spread = torch.linspace(0, 1, latent_dim, dtype=torch.float64)
@@ -155,4 +155,4 @@ def _build_family(
     try:
         return family(num_inducing, **{**asked, **options})
     except TypeError as error:  # an argument without a default
-        raise ValueError(f"{name} cannot be built: {error}; give it among the inducing options") from error
+        raise ValueError(f"{name} cannot be built: {error}; pass it in the options of the family") from error

@@ -73,7 +73,7 @@ def natural_posterior(
         sites: Sites to start from, updated in place.
     """
     if not 0 < lr <= 1:
-        raise ValueError(f"the step size of natural gradients lies above 0 and up to 1, got lr={lr}")
+        raise ValueError(f"the step size of natural gradients must be above 0 and at most 1, got lr={lr}")
     sites = PointSites.none(y) if sites is None else sites
     q = sites.posterior(past, a)
     bound = task_elbo(q, past, likelihood, a, prior, y, y.shape[-1])
@@ -101,5 +101,5 @@ def natural_posterior(
         if abs(gain) <= step * tolerance:
             return q, bound
         step = min(2 * step, lr)
-    logger.info("natural gradients have not converged: the bound may lie below its optimum")
+    logger.info("natural gradients did not converge: the bound may be below its optimum")
     return q, bound

@@ -62,7 +62,7 @@ class OnlineGP(nn.Module):
         super().__init__()
         check_likelihood(likelihood)
         if power and not is_gaussian(likelihood):
-            raise ValueError(f"power={power} needs a Gaussian likelihood, got {type(likelihood).__name__}")
+            raise ValueError(f"power={power} requires a Gaussian likelihood, got {type(likelihood).__name__}")
         self.kernel = kernel.double()
         self.likelihood = likelihood.double()
         posteriors = [StreamingPosterior(family, power) for family in families(inducing, num_inducing)]
@@ -239,7 +239,7 @@ class OnlineGP(nn.Module):
         """
         x = self._checked_inputs(x)
         if not self.posterior.started:
-            raise RuntimeError("there is nothing to reconstruct before the first update")
+            raise RuntimeError("cannot reconstruct before the first update")
         frame, q = self.posterior.q(self.kernel)
         half = frame.inducing.basis(x) @ frame.L  # g(x)ᵀ L
         spread = (half @ q.root).norm(dim=-1).clamp_min(torch.finfo(half.dtype).tiny)

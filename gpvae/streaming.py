@@ -64,7 +64,7 @@ class StreamingPosterior(Resizable):
     def __init__(self, inducing: InducingVariables, power: float = 0.0) -> None:
         super().__init__()
         if not 0 <= power <= 1:
-            raise ValueError(f"power lies between 0 (variational) and 1 (expectation propagation), got {power}")
+            raise ValueError(f"power must be between 0 (variational) and 1 (expectation propagation), got {power}")
         self.inducing = inducing
         self.past = copy.deepcopy(inducing).requires_grad_(False)
         self.power = power
@@ -141,7 +141,7 @@ class StreamingPosterior(Resizable):
         if self.started and not inducing.started:
             if not isinstance(self.inducing, Functionals):
                 raise TypeError(
-                    f"{type(self.inducing).__name__} keeps no inputs from which {type(inducing).__name__} could start; "
+                    f"{type(self.inducing).__name__} keeps no inputs to start {type(inducing).__name__} from; "
                     "only families of function values (points, HiPPO over time) can be replaced"
                 )
             inducing.advance(kernel, self.inducing.landmarks.flatten(0, -2))

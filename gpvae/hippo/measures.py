@@ -63,7 +63,7 @@ class Measure(ABC):
         if not self.sliding:
             return t
         if window is None:
-            raise ValueError(f"{type(self).__name__} slides a window over time and needs its length `window`")
+            raise ValueError(f"{type(self).__name__} slides a window over time and requires its length `window`")
         return self.extent * window
 
     def projection(self, num_nodes: int, like: Tensor) -> tuple[Tensor, Tensor]:

@@ -61,7 +61,7 @@ def transition(
     if not measure.sliding:
         if type(measure) is not ScaledLegendre:
             raise NotImplementedError(
-                f"{type(measure).__name__} has no closed-form update along a path; ScaledLegendre has"
+                f"{type(measure).__name__} has no closed-form update along a path; use ScaledLegendre"
             )
         t2 = t + num_steps * dt
         edges = (t + dt * torch.arange(num_steps + 1, dtype=t.dtype, device=t.device)) / t2

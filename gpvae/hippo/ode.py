@@ -38,7 +38,7 @@ def evolve(
         window: θ of a sliding measure.
     """
     if scheme not in ("euler", "bilinear"):
-        raise ValueError(f"scheme is 'euler' or 'bilinear', got {scheme!r}")
+        raise ValueError(f"scheme must be 'euler' or 'bilinear', got {scheme!r}")
     A, B = measure.ode(memory)
     identity = identity_like(A)
     triangular = not bool(A.triu(1).any())

@@ -21,11 +21,11 @@ def families(
     """
     if isinstance(inducing, str) and inducing == AUTO:
         if num_inducing is None:
-            raise ValueError('inducing="auto" needs num_inducing, the number of variables for LegS and CosS')
+            raise ValueError('inducing="auto" requires num_inducing, the number of variables for LegS and CosS')
         return [family(num_inducing) for family in AUTO_FAMILIES]
     given = inducing if isinstance(inducing, Sequence) else [inducing]
     found = [family for family in given if isinstance(family, InducingVariables)]
     if not found or len(found) < len(given):
         error = ValueError if isinstance(inducing, str) else TypeError
-        raise error(f'inducing is a family such as gpvae.inducing.LegS(150), or "auto"; got {inducing!r}')
+        raise error(f'inducing must be a family such as gpvae.inducing.LegS(150), or "auto"; got {inducing!r}')
     return found

@@ -37,7 +37,7 @@ class FourierFeatures(InducingVariables):
     def __init__(self, num_inducing: int, start: float, end: float) -> None:
         super().__init__(num_inducing)
         if not end > start:
-            raise ValueError(f"the interval needs end > start, got start={start}, end={end}")
+            raise ValueError(f"the interval must satisfy end > start, got start={start}, end={end}")
         self.register_buffer("start", torch.tensor(start, dtype=torch.float64))
         self.register_buffer("end", torch.tensor(end, dtype=torch.float64))
         self.register_buffer("settled", torch.zeros(0, dtype=torch.float64))
@@ -72,7 +72,7 @@ class FourierFeatures(InducingVariables):
             return super().kuv(kernel, old)
         same_interval = bool(self.start == old.start) and bool(self.end == old.end)
         if not same_interval or self.num_inducing != old.num_inducing:
-            raise ValueError("Fourier features on different intervals or of different number are not comparable")
+            raise ValueError("the covariance of Fourier features with different intervals or numbers is not known")
         recorded = old.settled
         if recorded.numel() and not same(recorded, _recorded(kernel)):
             raise ValueError(
@@ -92,8 +92,8 @@ class FourierFeatures(InducingVariables):
         low, high = float(x.min()), float(x.max())
         if low < self.start or high > self.end:
             raise ValueError(
-                f"inputs from {low:g} to {high:g} leave the interval [{float(self.start):g}, {float(self.end):g}]; "
-                "Fourier features need an interval that covers the whole stream, past and future"
+                f"inputs from {low:g} to {high:g} lie outside the interval [{float(self.start):g}, "
+                f"{float(self.end):g}]; Fourier features need an interval that covers the whole stream, past and future"
             )
 
     @torch.no_grad()
@@ -129,7 +129,7 @@ def _matern(kernel: Kernel) -> tuple[int, Tensor, Tensor]:
     if len(parts) != 1 or parts[0].smoothness not in (0.5, 1.5, 2.5):
         found = " + ".join(type(part.kernel).__name__ for part in parts)
         raise UnsupportedKernelError(
-            f"FourierFeatures serve one scaled MaternKernel with nu = 0.5, 1.5 or 2.5, got {found}; "
+            f"FourierFeatures support a single scaled MaternKernel with nu = 0.5, 1.5 or 2.5, got {found}; "
             "use LegS or CosS for other kernels over time"
         )
     lengthscale = parts[0].lengthscale

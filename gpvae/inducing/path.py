@@ -73,7 +73,7 @@ class LegSPath(InducingVariables):
         checks.choice("pairing", pairing, get_args(Pairing))
         if dt <= 0 or stride < 1 or num_frequencies < 1:
             raise ValueError(
-                f"dt is above 0 and stride and num_frequencies at least 1, got {dt=}, {stride=}, {num_frequencies=}"
+                f"dt must be positive, stride and num_frequencies at least 1; got {dt=}, {stride=}, {num_frequencies=}"
             )
         self.num_frequencies, self.sampling, self.ordering = num_frequencies, sampling, ordering
         self.dt, self.stride, self.seed = dt, stride, seed
@@ -122,7 +122,7 @@ class LegSPath(InducingVariables):
         if not isinstance(old, LegSPath):
             return super().kuv(kernel, old)
         if not torch.equal(self.base, old.base):
-            raise ValueError("two path memories with different random frequencies have no covariance in common")
+            raise ValueError("the covariance of path memories with different random frequencies is not known")
         return self._weighted(kernel) @ old._projection(kernel).mT
 
     def _advance(self, kernel: Kernel, x: Tensor) -> None:

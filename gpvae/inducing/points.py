@@ -26,7 +26,7 @@ class Points(Functionals):
     ) -> None:
         super().__init__(num_inducing)
         if not 0 <= keep <= 1:
-            raise ValueError(f"keep is a share between 0 and 1, got {keep}")
+            raise ValueError(f"keep must be between 0 and 1, got {keep}")
         self.keep = keep
         self.seed = seed
         Z = torch.zeros(num_inducing, input_dim, dtype=torch.float64)

@@ -65,8 +65,8 @@ class LegSRecurrence(LegSPath):
         until = max(math.ceil(float(x.max() - self.origin) / self.dt - 1e-9), 1)
         if until - done > MAX_STEPS:
             raise ValueError(
-                f"it takes {until - done:,} steps of dt={self.dt:g} to the last input, {float(x.max()):g}: more than "
-                f"{MAX_STEPS:,} are too many; give a longer dt, or use LegS, which takes no steps"
+                f"the last input, {float(x.max()):g}, is {until - done:,} steps of dt={self.dt:g} away, but at most "
+                f"{MAX_STEPS:,} are supported; increase dt, or use LegS, which takes no steps"
             )
         steps = torch.arange(done + 1, until + 1, dtype=self.origin.dtype, device=self.origin.device)
         return (self.origin + self.dt * steps)[:, None]

@@ -32,7 +32,7 @@ def draw_frequencies(kernel: Kernel, dim: int, num: int, sampling: Sampling = "o
     checks.choice("sampling", sampling, get_args(Sampling))
     parts = components(kernel)
     if num < len(parts):
-        raise ValueError(f"{num} frequencies cannot serve {len(parts)} kernel components; give at least one each")
+        raise ValueError(f"{num} frequencies are too few for {len(parts)} kernel components; use at least one for each")
     rng = np.random.default_rng(seed)
     draws = [_draw(part.smoothness, dim, n, sampling, rng) for part, n in zip(parts, _shares(num, parts), strict=True)]
     return torch.from_numpy(np.concatenate(draws))

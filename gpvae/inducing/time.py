@@ -70,7 +70,7 @@ class TimeMemory(Functionals):
         if first < origin:
             raise ValueError(
                 f"time goes back to {float(first):g}, before the origin {float(origin):g} of the memory; "
-                f"feed the stream in order, or give {type(self).__name__}(..., origin=) at or before the first input"
+                f"pass the stream in order, or set {type(self).__name__}(..., origin=) at or before the first input"
             )
         self._extend(origin, last)
         self.adapt_to_kernel(kernel)
@@ -133,7 +133,7 @@ class WindowedMemory(TimeMemory):
     def __init__(self, num_inducing: int, origin: float | None = None, window: float | None = None) -> None:
         super().__init__(num_inducing, origin)
         if window is not None and not window > 0:
-            raise ValueError(f"window is a length above zero, got {window}")
+            raise ValueError(f"window must be positive, got {window}")
         self.register_buffer("window", _known_or_nan(window))
 
     @property
@@ -146,8 +146,8 @@ class WindowedMemory(TimeMemory):
         if bool(self.window.isnan()):
             if not last > origin:
                 raise ValueError(
-                    f"all inputs of the first task lie at {float(last):g}, so the length of the window cannot be "
-                    f"taken from them; give {type(self).__name__}(..., window=)"
+                    f"all inputs of the first task equal {float(last):g}, so the length of the window cannot be "
+                    f"taken from them; set {type(self).__name__}(..., window=)"
                 )
             assign(self.window, last - origin)
         super()._extend(origin, last)

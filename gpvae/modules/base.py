@@ -55,7 +55,7 @@ class ContinualModule(LightningModule):
         if not self.built:
             stream = getattr(self.trainer, "datamodule", None)
             if stream is None:
-                raise ValueError("num_variables is not known: give it, or train with a datamodule")
+                raise ValueError("num_variables is unknown: set it, or use a datamodule")
             self.build(stream.num_variables)
 
     def build(self, num_variables: int) -> None:
@@ -171,7 +171,7 @@ def check_double_precision(device: torch.device) -> None:
         torch.zeros((), dtype=torch.float64, device=device)
     except (TypeError, RuntimeError) as error:
         raise ValueError(
-            f"Gaussian processes are computed in double precision, which {device} cannot hold: use another "
+            f"Gaussian processes are computed in double precision, which {device} does not support: use another "
             "device, such as --trainer.accelerator cpu"
         ) from error
 
@@ -184,8 +184,8 @@ def check_precision(precision: str) -> None:
     """
     if precision not in ("32-true", "64-true", "bf16-mixed"):
         raise ValueError(
-            f"trainer.precision is {precision}: with 16 bits covariances have no factor, and 16-mixed leaves out steps "
-            "without a word; use 32-true, the default, or bf16-mixed (Gaussian processes stay in double precision)"
+            f"trainer.precision is {precision}: covariances cannot be factorised in 16 bits, and 16-mixed skips steps "
+            "silently; use 32-true, the default, or bf16-mixed (Gaussian processes stay in double precision)"
         )
 
 
@@ -206,6 +206,6 @@ def check_same_configuration(saved: Mapping[str, Any], present: Mapping[str, Any
     ]
     if differing:
         raise ValueError(
-            f"the checkpoint is of another configuration: {'; '.join(differing)}. Give the configuration that it was "
-            "made with, or start without it"
+            f"the checkpoint has another configuration: {'; '.join(differing)}. Use the configuration that it was "
+            "saved with, or start without the checkpoint"
         )

@@ -102,8 +102,8 @@ class SiteAccumulator(nn.Module):
         passes, rest = divmod(int(self.seen), num_data)
         if passes < 1 or rest:
             raise ValueError(
-                f"{int(self.seen)} points were seen of a task of {num_data}: in closed form every point counts once, "
-                "so an epoch is one pass; leave steps_per_epoch and limit_train_batches alone"
+                f"training saw {int(self.seen)} points in a task of {num_data}: the closed form needs whole passes "
+                "over the data; do not set steps_per_epoch or limit_train_batches"
             )
         return Site(self.c / passes, self.h / passes, self.G / passes)
 
@@ -162,8 +162,8 @@ class Collapsed(Learner):
         num_data = len(self.data[0])
         if len(x) != num_data:
             raise ValueError(
-                f"a step was given {len(x)} of the {num_data} points of a task, but with q(u) at its optimum it needs "
-                "all of them: set batch_size to null, or use a free-form q(u) (inference: free_form)"
+                f"a step received {len(x)} of the {num_data} points of a task, but collapsed inference needs all of "
+                "them: set batch_size to null, or use inference: free_form"
             )
         return None if self.fixed else -self.bound() / num_data
 

@@ -111,7 +111,7 @@ class StreamingGP(ContinualModule):
             self.gp.kernel.outputscale = outputscale
         if noise is not None:
             if not hasattr(self.gp.likelihood, "noise"):
-                raise ValueError(f"noise={noise} was given, but only a Gaussian likelihood has any")
+                raise ValueError(f"noise={noise} was given, but only a Gaussian likelihood has noise")
             self.gp.likelihood.noise = noise
 
     def _build_learner(self, inference: Inference) -> Learner:
@@ -120,12 +120,12 @@ class StreamingGP(ContinualModule):
         trains = bool(self._trained_by_gradients(task=0))
         if self.hyperparameters == "train_always" and not all(family.follows_kernel for family in families):
             raise ValueError(
-                f"{type(families[0]).__name__} cannot follow a kernel that changes after the first task: use "
+                f"{type(families[0]).__name__} does not support a kernel that changes after the first task: use "
                 "hyperparameters: fit_first_task or train_first_task"
             )
         if len(families) > 1 and (trains or inference == "free_form" or self.hparams["likelihood"] != "gaussian"):
             raise ValueError(
-                f"{len(families)} families side by side learn in closed form only, with a Gaussian likelihood and "
+                f"{len(families)} families can be compared in closed form only, with a Gaussian likelihood and "
                 "hyperparameters that are not trained by gradients; choose one of them"
             )
         if inference == "free_form":

@@ -22,7 +22,7 @@ def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x") -> Tensor:
     if x.ndim == 1:
         x = x[:, None]
     if x.ndim != 2:
-        raise ValueError(f"{name} is [N] or [N, D], got shape {tuple(x.shape)}")
+        raise ValueError(f"{name} must be [N] or [N, D], got shape {tuple(x.shape)}")
     if x.numel() == 0:
         raise ValueError(
             f"{name} of shape {tuple(x.shape)} is empty; a batch needs at least one point of one dimension"
@@ -54,14 +54,14 @@ def choice(name: str, value: str, choices: Iterable[str]) -> None:
     """Raise unless an option is one of the choices."""
     choices = list(choices)
     if value not in choices:
-        raise ValueError(f"{name} is one of {', '.join(choices)}; got {value!r}{nearest(value, choices)}")
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}{nearest(value, choices)}")
 
 
 def above_zero(**values: float | None) -> None:
     """Raise unless every option that is given is a finite number above zero."""
     for name, value in values.items():
         if value is not None and not 0 < value < math.inf:
-            raise ValueError(f"{name} is above zero, got {value}" + (": it must be finite" if value > 0 else ""))
+            raise ValueError(f"{name} must be positive and finite, got {value}")
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
@@ -77,7 +77,7 @@ def _tensor(values: ArrayLike | Tensor, name: str) -> Tensor:
     array = np.array(values)  # a copy: neither read-only nor reversed
     if array.dtype.kind not in "fiub":
         raise TypeError(
-            f"{name} holds values of type {array.dtype}, expected numbers; turn dates into hours or days since a start"
+            f"{name} has values of type {array.dtype}, expected numbers; convert dates to hours or days since a start"
         )
     return torch.from_numpy(array)
 
@@ -87,6 +87,6 @@ def _finite(values: Tensor, name: str) -> None:
     if bool(bad.any()):
         where = tuple(int(i) for i in bad.nonzero()[0])
         raise ValueError(
-            f"{name} holds {int(bad.sum())} NaN or infinite value(s), the first at index {where}; "
-            "drop those points or fill them before updating"
+            f"{name} has {int(bad.sum())} NaN or infinite value(s), the first at index {where}; "
+            "remove these points or fill in the values"
         )

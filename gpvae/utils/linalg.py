@@ -30,7 +30,7 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
         jitter: What to start from; 0 for matrices that are well conditioned by construction.
 
     Raises:
-        ValueError: `K` holds NaN or infinite values.
+        ValueError: `K` has NaN or infinite values.
     """
     if K.dtype not in SMALLEST_JITTER:
         raise TypeError(f"covariances are factorised in float64 or float32, got {K.dtype}; call .double() on the model")
@@ -49,16 +49,16 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
             break
         if not bool(torch.isfinite(K).all()):
             raise ValueError(
-                f"a covariance of shape {tuple(K.shape)} holds NaN or infinite values; "
+                f"a covariance of shape {tuple(K.shape)} has NaN or infinite values; "
                 "check the inputs and the kernel's hyperparameters for extreme values"
             )
         share = torch.where(failed, 10 * share.clamp_min(torch.finfo(K.dtype).eps), share)
     most = float(share.max())
     if most > first:
-        logger.info("Cholesky of a %s covariance took a relative jitter of %.0e", tuple(K.shape), most)
+        logger.info("Cholesky of a %s covariance needed a relative jitter of %.0e", tuple(K.shape), most)
     if most > NOTICEABLE_JITTER[K.dtype]:
         warnings.warn(
-            f"a covariance of shape {tuple(K.shape)} took a relative jitter of {most:.0e} to factorise; "
+            f"a covariance of shape {tuple(K.shape)} needed a relative jitter of {most:.0e} to factorise; "
             "predictions may be smoother than they should be (too many inducing variables for the kernel's "
             "lengthscale, or a kernel that is not positive definite here)",
             JitterWarning,

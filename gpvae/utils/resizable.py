@@ -61,8 +61,8 @@ class Resizable(nn.Module):
         signature = state_dict.get(f"{prefix}signature")
         if signature is not None and not signature.is_meta and int(signature) != crc32(self.configuration.encode()):
             raise ValueError(
-                f"the state was saved from something else than {self.configuration}; build the model as it was built "
-                "when the state was saved"
+                f"the state was not saved from {self.configuration}; build the model as it was built when the state "
+                "was saved"
             )
         for name, tensor in chain(self._parameters.items(), self._buffers.items()):
             incoming = state_dict.get(prefix + name)

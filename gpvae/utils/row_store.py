@@ -71,7 +71,7 @@ class Files:
         except OSError as error:
             path.unlink(missing_ok=True)
             raise OSError(
-                f"there is no room for {size / 1e9:.3g} GB in {path.parent} ({error.strerror}): give a folder on a "
+                f"no disk space for {size / 1e9:.3g} GB in {path.parent} ({error.strerror}): choose a folder on a "
                 "larger disk, fewer series, or shared_precision"
             ) from error
         return self.open(name, shape, like.dtype, write=True)
@@ -97,7 +97,7 @@ class Files:
         kind = torch.empty(0, dtype=dtype).numpy().dtype
         path, size = self.path(name, process), kind.itemsize * int(np.prod(shape))
         if not path.is_file() or path.stat().st_size != size:
-            raise FileNotFoundError(f"there is no {path} of {size:,} bytes")
+            raise FileNotFoundError(f"{path} is missing or does not have {size:,} bytes")
         return torch.from_numpy(np.memmap(path, kind, "r+" if write else "c", shape=shape))
 
 

@@ -33,7 +33,7 @@ class EWC(nn.Module):
     def __init__(self, num_parameters: int, running: bool = False, decay: float = 1.0) -> None:
         super().__init__()
         if not 0 <= decay <= 1:
-            raise ValueError(f"decay lies between 0 and 1, got {decay}")
+            raise ValueError(f"decay must be between 0 and 1, got {decay}")
         self.running, self.decay = running, decay
         self.register_buffer("A", torch.zeros(num_parameters))
         self.register_buffer("m", torch.zeros(num_parameters))

@@ -28,7 +28,7 @@ class Clock(nn.Module):
     def __init__(self, periods: Sequence[float] = ()) -> None:
         super().__init__()
         if any(not period > 0 for period in periods):
-            raise ValueError(f"periods are above zero, got {list(periods)}")
+            raise ValueError(f"periods must be positive, got {list(periods)}")
         self.register_buffer("periods", torch.tensor(list(periods), dtype=torch.float64))
 
     def forward(self, times: Tensor) -> Tensor:

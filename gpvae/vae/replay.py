@@ -31,7 +31,7 @@ class Replay(nn.Module):
     def __init__(self, decoder: Decoder, num_times: int = 256, num_draws: int = 64) -> None:
         super().__init__()
         if num_times < 1 or num_draws < 1:
-            raise ValueError(f"replay needs times to draw from, got {num_times=}, {num_draws=}")
+            raise ValueError(f"replay needs at least one time and one draw, got {num_times=}, {num_draws=}")
         self.before = copy.deepcopy(decoder).requires_grad_(False)
         self.num_times, self.num_draws = num_times, num_draws
 

@@ -43,9 +43,8 @@ class Resolution(nn.Module):
         needed = family.num_needed(vae.kernel, ADVISED_SHARE)
         rank_zero_warn(
             f"over the {end - float(self.start):,.0f} units of time so far, {family.num_inducing} "
-            f"{type(family).__name__} variables can follow {self.share:.0%} of what the latent functions may do: "
-            "predictions of fast changes fade to their spread from here on, in old tasks and new. More variables "
-            + ("" if needed is None else f"({needed} would follow {ADVISED_SHARE:.0%} even of the fastest) ")
-            + "keep them: raise num_inducing",
+            f"{type(family).__name__} variables resolve only {self.share:.0%} of the latents' prior variance: "
+            "from here on, predictions smooth fast changes away, in old tasks and new; raise num_inducing"
+            + ("" if needed is None else f" ({needed} would resolve {ADVISED_SHARE:.0%} of the fastest latent)"),
             category=ResolutionWarning,
         )

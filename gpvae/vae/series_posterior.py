@@ -106,7 +106,7 @@ class SeriesPosterior(StreamingPosterior):
                 self.folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise OSError(
-                    f"sites cannot be kept in {self.folder} ({error.strerror}): give a folder that can be written to"
+                    f"cannot keep sites in {self.folder} ({error.strerror}): choose a folder that can be written to"
                 ) from error
         super().begin(kernel, x)
 
@@ -213,16 +213,16 @@ class SeriesPosterior(StreamingPosterior):
             }
         except FileNotFoundError as error:
             raise FileNotFoundError(
-                f"{error}, which the checkpoint needs: its sites are in files, those of the last two tasks; give the "
-                "folder that they are in"
+                f"{error}, but the checkpoint needs it: its sites are in files, which are kept for the last two tasks; "
+                "set sites_folder to the folder that holds them"
             ) from error
 
     def _check_run(self, files: dict[str, list[Tensor]]) -> None:
         """Raise if another run has written to the folder since."""
         if sum(_fingerprint(part) for part in files["h"]) != self.fingerprint.cpu():
             raise ValueError(
-                f"the sites in {self.folder} are not those that the checkpoint was saved with: another run has kept "
-                "its own there; give each run a sites_folder of its own, and start this one again"
+                f"the sites in {self.folder} do not belong to the checkpoint: another run has written to this folder; "
+                "give each run its own sites_folder, and start this one again"
             )
 
 

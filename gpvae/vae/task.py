@@ -65,13 +65,13 @@ def check_observations(num_variables: int, times: Tensor, y: Tensor, mask: Tenso
     """Raise if a task has no observations, or another number of variables than the model."""
     if y.shape[-1] != num_variables:
         raise ValueError(
-            f"the data have {y.shape[-1]} variables, but num_variables is {num_variables}; leave it out, and it is "
-            "taken from the data"
+            f"the data have {y.shape[-1]} variables, but num_variables is {num_variables}; leave it out to "
+            "take it from the data"
         )
     if not any(bool(part.any()) for part in mask.split(AT_ONCE)):
         raise ValueError(
-            f"nothing is observed at the training times of the task from {float(times[0]):g} to "
-            f"{float(times[-1]):g}; leave it out, or make tasks longer"
+            f"there are no observations at the training times of the task from {float(times[0]):g} to "
+            f"{float(times[-1]):g}; leave it out, or use longer tasks"
         )
 
 
@@ -84,6 +84,6 @@ def is_finite(kernel: Kernel, parameters: Iterable[Tensor]) -> bool:
 def divergence(what: str, task: int, step: int, lr: float, largest: float) -> FloatingPointError:
     """The error to raise, for data whose largest absolute value is `largest`."""
     return FloatingPointError(
-        f"{what} in task {task}, step {step}; lower lr (now {lr:g}), or look at the data, whose largest value is "
+        f"{what} in task {task}, step {step}; lower lr (now {lr:g}), or check the data, whose largest value is "
         f"{largest:.3g}"
     )

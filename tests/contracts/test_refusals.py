@@ -85,7 +85,7 @@ def test_a_family_needs_variables(family: Family) -> None:
 
 def test_fourier_features_need_their_interval_beforehand() -> None:
     kernel = MATERN32.build()
-    with pytest.raises(ValueError, match=r"leave the interval \[0, 2\]"):
+    with pytest.raises(ValueError, match=r"lie outside the interval \[0, 2\]"):
         FourierFeatures(5, 0.0, 2.0).advance(kernel, stream(1)[2])
     with pytest.raises(ValueError, match="end > start"):
         FourierFeatures(5, 2.0, 2.0)

@@ -76,7 +76,7 @@ def test_random_orders_depend_on_the_seed_alone() -> None:
 
 
 def test_unknown_orders_are_named() -> None:
-    with pytest.raises(ValueError, match=r"ordering is one of given, .*; got 'alphabetical'"):
+    with pytest.raises(ValueError, match=r"ordering must be one of given, .*; got 'alphabetical'"):
         order("alphabetical", kernel(), points())
     with pytest.raises(ValueError, match="got 'alphabetical'"):
         LegSPath(4, ordering="alphabetical")
@@ -112,5 +112,5 @@ def test_a_stride_keeps_every_nth_point() -> None:
 
 @pytest.mark.parametrize("setting", [{"dt": 0.0}, {"stride": 0}, {"num_frequencies": 0}])
 def test_impossible_settings_are_refused(setting: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="dt is above 0 and stride and num_frequencies at least 1"):
+    with pytest.raises(ValueError, match="dt must be positive, stride and num_frequencies at least 1"):
         LegSPath(4, **setting)

@@ -118,7 +118,7 @@ def test_bandwidth_is_that_of_the_widest_component() -> None:
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
-    with pytest.raises(ValueError, match="sampling is one of"):
+    with pytest.raises(ValueError, match="sampling must be one of"):
         draw_frequencies(gk.RBFKernel(), 1, 8, "sobol")
-    with pytest.raises(ValueError, match="1 frequencies cannot serve 2 kernel components"):
+    with pytest.raises(ValueError, match="1 frequencies are too few for 2 kernel components"):
         draw_frequencies(gk.RBFKernel() + gk.RBFKernel(), 1, 1)

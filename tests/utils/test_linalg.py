@@ -92,7 +92,7 @@ def test_escalation_is_logged_and_a_large_one_warns(caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.INFO, logger="gpvae"):
         cholesky(mild)
     assert "relative jitter" in caplog.text
-    with pytest.warns(JitterWarning, match=r"shape \(2, 2\) took a relative jitter"):
+    with pytest.warns(JitterWarning, match=r"shape \(2, 2\) needed a relative jitter"):
         cholesky(strong)
 
 

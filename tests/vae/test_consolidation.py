@@ -81,5 +81,5 @@ def test_a_memory_that_becomes_too_small_for_the_stream_says_so_once() -> None:
         for number in range(1, 12):
             learn(module, task(number), steps=1)
     (said,) = [str(warning.message) for warning in caught if warning.category is ResolutionWarning]
-    assert re.search(r"12 LegS variables can follow \d+% .* raise num_inducing", said)
+    assert re.search(r"12 LegS variables resolve only \d+% .* raise num_inducing", said)
     assert module.resolution.share < 0.75

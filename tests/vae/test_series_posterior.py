@@ -79,7 +79,9 @@ def test_a_state_finds_its_files(shared: bool, tmp_path: Path) -> None:
 
     state = again.state_dict()
     (tmp_path / "task_04" / "h.0_of_1").unlink()
-    with pytest.raises(FileNotFoundError, match=r"there is no .*task_04/h.0_of_1 of \d+ bytes, which the checkpoint"):
+    with pytest.raises(
+        FileNotFoundError, match=r"task_04/h.0_of_1 is missing or does not have \d+ bytes, but the checkpoint"
+    ):
         learnt(num_tasks=0, **options).load_state_dict(state)
 
 
@@ -87,7 +89,7 @@ def test_files_of_another_run_are_refused(tmp_path: Path) -> None:
     options = {"sites_folder": str(tmp_path)}
     state = {name: value.clone() for name, value in learnt(**options).state_dict().items()}
     learnt(seed=5, **options)  # with files of the same names and sizes
-    with pytest.raises(ValueError, match=r"the sites in .* are not those .* give each run a sites_folder of its own"):
+    with pytest.raises(ValueError, match=r"the sites in .* do not belong to .* give each run its own sites_folder"):
         learnt(num_tasks=0, **options).load_state_dict(state)
 
 
@@ -169,5 +171,5 @@ def test_a_task_that_is_interrupted_while_it_ends_can_be_learnt_again(
 
 def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_learnt(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"sites cannot be kept in .*file/sites \(Not a directory\): give a folder"):
+    with pytest.raises(OSError, match=r"cannot keep sites in .*file/sites \(Not a directory\): choose a folder"):
         learnt(num_tasks=1, sites_folder=str(tmp_path / "file" / "sites"))

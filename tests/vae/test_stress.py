@@ -70,10 +70,10 @@ def test_gaps_and_masks(method: str) -> None:
 def test_nothing_observed_at_all_leaves_the_prior(method: str) -> None:
     module = small(method)
     nothing = masked(task(0), slice(None), slice(None))
-    with pytest.raises(ValueError, match="nothing is observed at the training times of the task from 0 to 9"):
+    with pytest.raises(ValueError, match="there are no observations at the training times of the task from 0 to 9"):
         learn(module, nothing)
     learn(module, task(0))
-    with pytest.raises(ValueError, match="nothing is observed at the training times of the task from 10 to 19"):
+    with pytest.raises(ValueError, match="there are no observations at the training times of the task from 10 to 19"):
         module.begin_task(*masked(task(1), slice(None), slice(None)))
 
 
@@ -149,7 +149,7 @@ def test_a_lengthscale_that_a_step_threw_out_of_bounds_stops_with_what_to_do(log
 @pytest.mark.parametrize("name", ["lr", "latent_dim", "hidden_dim", "num_samples", "longest", "replay_strength"])
 @pytest.mark.parametrize("value", [-1, float("nan"), float("inf")])
 def test_options_that_make_no_sense(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"{name} is above zero, got {value}"):
+    with pytest.raises(ValueError, match=f"{name} must be positive and finite, got {value}"):
         small(**{name: value})
 
 
