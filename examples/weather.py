@@ -112,7 +112,7 @@ def draw(module: SVGPVAE, data: ERA5, figure: Path, place: int = 0) -> None:
     end = data.num_tasks * data.hours_per_task
     times, series = torch.arange(0, end, 1.0, dtype=torch.float64), torch.tensor([place])
     draws = Draws(1, "evaluate")
-    mean, scale = module.vae.draws(times, series, 200, draws)
+    mean, scale = module.vae.decode_samples(times, series, 200, draws)
     samples = mean + scale * draws.normal(series, *mean.shape[1:], purpose="noise").to(mean)
     middle, low, high = (
         data.to_physical(value, series)[0] for value in samples.quantile(torch.tensor([0.5, 0.05, 0.95]), dim=-1)

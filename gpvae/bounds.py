@@ -11,7 +11,7 @@ from gpvae.sites import Site, gaussian_site, residual_variance
 from gpvae.streaming import Frame, StreamingPosterior
 
 #: Points whose features are in memory at once.
-CHUNK = 8192
+CHUNK_SIZE = 8192
 
 
 def collapsed_site(
@@ -45,8 +45,8 @@ def data_site(frame: Frame, noise: Tensor, x: Tensor, y: Tensor, power: float = 
     """
     site = Site.zero(frame.L)
     noise = noise.expand(y.shape)
-    for points in range(0, len(x), CHUNK):
-        part = slice(points, points + CHUNK)
+    for points in range(0, len(x), CHUNK_SIZE):
+        part = slice(points, points + CHUNK_SIZE)
         a, prior = frame.features(x[part])
         site = site + gaussian_site(a, y[..., part], noise[..., part], residual_variance(a, prior), power)
     return site

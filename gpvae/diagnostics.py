@@ -14,7 +14,7 @@ from gpvae.sites import residual_variance
 from gpvae.streaming import StreamingPosterior
 
 #: Share of the signal's variance whose frequencies a family must be able to follow.
-RESOLVED = 0.9
+MIN_RESOLVED = 0.9
 #: Numbers of variables from here on are not advised.
 MAX_ADVISED = 5000
 #: Mean square of standardised residuals above which kernel and noise do not suit data that have been learnt.
@@ -41,7 +41,7 @@ def warn_unresolved(inducing: InducingVariables, kernel: Kernel, stacklevel: int
         kernel: The kernel.
         stacklevel: Stack level of the user's code, as for `warnings.warn`.
     """
-    least = inducing.num_needed(kernel, RESOLVED) if inducing.started else None
+    least = inducing.num_needed(kernel, MIN_RESOLVED) if inducing.started else None
     if least is None or least <= inducing.num_inducing:
         return False
     warnings.warn(
@@ -76,7 +76,7 @@ def warn_misfit(
     index = torch.linspace(0, len(x) - 1, min(len(x), MAX_POINTS), device=x.device).round().long()
     frame, q = posterior.q(kernel)
     a, prior = frame.features(x[index])
-    if (residual_variance(a, prior) / prior).mean() > 1 - RESOLVED:
+    if (residual_variance(a, prior) / prior).mean() > 1 - MIN_RESOLVED:
         return
     predicted = predictive(likelihood, *q.marginals(a, prior))
     excess = float(((y[..., index] - predicted.mean) ** 2 / predicted.variance).mean())

@@ -144,7 +144,7 @@ def best_bound(
     def conjugate() -> Tensor:
         return collapsed_site(posterior, kernel, likelihood.noise, x, y)[1].log_evidence().sum()
 
-    sites = PointSites.none(y)
+    sites = PointSites.zero(y)
 
     def free_form() -> Tensor:
         frame, past = posterior.task(kernel)

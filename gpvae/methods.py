@@ -101,7 +101,7 @@ def _base_kernel(name: KernelName, **options: Any) -> RBFKernel | MaternKernel:
     return RBFKernel(**options) if name == "rbf" else MaternKernel(nu=SMOOTHNESS[name], **options)
 
 
-def families_of(
+def build_method_families(
     method: Method,
     inducing: str | None,
     num_inducing: int,

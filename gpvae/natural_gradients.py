@@ -21,7 +21,7 @@ from gpvae.utils.linalg import matvec
 logger = logging.getLogger(__name__)
 
 #: The search stops when a step has to be shorter than this to raise the bound.
-SMALLEST_STEP = 1e-6
+MIN_STEP = 1e-6
 
 
 @dataclass
@@ -37,7 +37,7 @@ class PointSites:
     natural_mean: Tensor
 
     @classmethod
-    def none(cls, y: Tensor) -> "PointSites":
+    def zero(cls, y: Tensor) -> "PointSites":
         """Sites without information."""
         return cls(torch.zeros_like(y), torch.zeros_like(y))
 
@@ -74,7 +74,7 @@ def natural_posterior(
     """
     if not 0 < lr <= 1:
         raise ValueError(f"the step size of natural gradients must be above 0 and at most 1, got lr={lr}")
-    sites = PointSites.none(y) if sites is None else sites
+    sites = PointSites.zero(y) if sites is None else sites
     q = sites.posterior(past, a)
     bound = task_elbo(q, past, likelihood, a, prior, y, y.shape[-1])
     step = lr
@@ -93,7 +93,7 @@ def natural_posterior(
         gain = float((new_bound - bound).sum() / bound.abs().sum())
         if not gain > -tolerance:  # too far, or not a number
             step /= 2
-            if step < SMALLEST_STEP:
+            if step < MIN_STEP:
                 break
             continue
         sites.precision, sites.natural_mean = moved.precision, moved.natural_mean

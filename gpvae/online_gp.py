@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
 from gpvae import hyperparameters
-from gpvae.bounds import CHUNK
+from gpvae.bounds import CHUNK_SIZE
 from gpvae.diagnostics import warn_misfit, warn_unresolved
 from gpvae.inducing import InducingVariables
-from gpvae.inducing.auto import families
+from gpvae.inducing.auto import as_families
 from gpvae.inference import Training, absorb, best_bound
 from gpvae.kernels import covariance, variance
 from gpvae.likelihoods import check_likelihood, check_targets, is_gaussian, predictive
@@ -65,7 +65,7 @@ class OnlineGP(nn.Module):
             raise ValueError(f"power={power} requires a Gaussian likelihood, got {type(likelihood).__name__}")
         self.kernel = kernel.double()
         self.likelihood = likelihood.double()
-        posteriors = [StreamingPosterior(family, power) for family in families(inducing, num_inducing)]
+        posteriors = [StreamingPosterior(family, power) for family in as_families(inducing, num_inducing)]
         self.posteriors = nn.ModuleList(posteriors)  # type: ignore[assignment]
         self.register_load_state_dict_pre_hook(rename_former_children)  # type: ignore[no-untyped-call]
         self.register_buffer("best", torch.zeros((), dtype=torch.int64))
@@ -173,7 +173,7 @@ class OnlineGP(nn.Module):
         Args:
             inducing: The new family, for instance `LegS(300)` after a warning that 150 are too few.
         """
-        (family,) = families([inducing])
+        (family,) = as_families([inducing])
         posterior = copy.deepcopy(self.posterior)
         posterior.replace(self.kernel, family)
         self.posteriors = nn.ModuleList([posterior])  # type: ignore[assignment]
@@ -200,7 +200,7 @@ class OnlineGP(nn.Module):
             a, prior = frame.features(x)
             mean, _ = q.marginals(a, prior)
             return MultivariateNormal(mean, to_linear_operator(q.covariance(a, frame.inducing.kff(self.kernel, x))))
-        parts = [q.marginals(*frame.features(part)) for part in x.split(CHUNK)]
+        parts = [q.marginals(*frame.features(part)) for part in x.split(CHUNK_SIZE)]
         mean, var = (torch.cat(values, -1) for values in zip(*parts, strict=True))
         return Normal(mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt())
 

@@ -73,7 +73,7 @@ class Site:
         mean = torch.linalg.solve_triangular(P.mT, half[..., None], upper=True)[..., 0]
         return Site.of_posterior(mean, precision(G), self._log_evidence(P, half))
 
-    def through(self, U: Tensor) -> "Site":
+    def project(self, U: Tensor) -> "Site":
         """What this site says about w = Uᵀv: with the same q(w), N(Uᵀ mean, UᵀΣU), and the same log evidence.
 
         Args:

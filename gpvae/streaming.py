@@ -120,12 +120,12 @@ class StreamingPosterior(Resizable):
 
     def end(self, frame: Frame, site: Site) -> None:
         """Consolidate a task: its frame and site become the past."""
-        self._keep(site)
+        self._set_site(site)
         assign(self.L, frame.L)
         assign(self.kernel_parameters, flat_parameters(frame.kernel))
         self.past.load_state_dict(self.inducing.state_dict())
 
-    def _keep(self, site: Site) -> None:
+    def _set_site(self, site: Site) -> None:
         for buffer, value in ((self.c, site.c), (self.h, site.h), (self.G, site.G)):
             assign(buffer, value)
 

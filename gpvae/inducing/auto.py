@@ -10,7 +10,7 @@ AUTO = "auto"
 AUTO_FAMILIES = (LegS, CosS)
 
 
-def families(
+def as_families(
     inducing: InducingVariables | Sequence[InducingVariables] | str, num_inducing: int | None = None
 ) -> list[InducingVariables]:
     """A family, several, or those that `"auto"` stands for.

@@ -74,7 +74,7 @@ class FourierFeatures(InducingVariables):
         if not same_interval or self.num_inducing != old.num_inducing:
             raise ValueError("the covariance of Fourier features with different intervals or numbers is not known")
         recorded = old.settled
-        if recorded.numel() and not same(recorded, _recorded(kernel)):
+        if recorded.numel() and not same(recorded, _hyperparameters(kernel)):
             raise ValueError(
                 "the variables of Fourier features depend on the kernel's hyperparameters, so these cannot change "
                 "after the first task; freeze the kernel (or use points or LegS, which allow it)"
@@ -99,7 +99,7 @@ class FourierFeatures(InducingVariables):
     @torch.no_grad()
     def adapt_to_kernel(self, kernel: Kernel) -> None:
         """Record the hyperparameters that the variables of a finished task depend on."""
-        assign(self.settled, _recorded(kernel))
+        assign(self.settled, _hyperparameters(kernel))
 
     def _scale(self, kernel: Kernel) -> Tensor:
         """What makes ∫ ((λ + d/dx)^p φ_m)² dx / q one, `[*L, M]`."""
@@ -140,7 +140,7 @@ def _matern(kernel: Kernel) -> tuple[int, Tensor, Tensor]:
     return round(nu + 0.5), lam, v
 
 
-def _recorded(kernel: Kernel) -> Tensor:
+def _hyperparameters(kernel: Kernel) -> Tensor:
     """The hyperparameters that the variables depend on, to tell whether they have changed."""
     _, lam, v = _matern(kernel)
     return torch.stack([lam.detach(), v.detach()])

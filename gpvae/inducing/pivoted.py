@@ -47,11 +47,11 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
         apart = torch.where(_greatest(score), -closest, -torch.inf)
         pivot = _greatest(apart).int().argmax(-1, keepdim=True)  # the first of them, [1] or [*L, 1]
         picked.append(pivot)
-        row = covariance(kernel, _take(candidates, pivot), candidates) if K is None else _take(K, pivot)
+        row = covariance(kernel, _select_rows(candidates, pivot), candidates) if K is None else _select_rows(K, pivot)
         at = pivot.expand(*left.shape[:-1], 1)
         correlation = row[..., 0, :] / (prior * prior.gather(-1, at)).sqrt()
         closest = torch.maximum(closest, _mean(correlation) if shared else correlation)
-        row = (row - _take(rows[..., :i, :].mT, pivot) @ rows[..., :i, :])[..., 0, :]
+        row = (row - _select_rows(rows[..., :i, :].mT, pivot) @ rows[..., :i, :])[..., 0, :]
         rows[..., i, :] = row / torch.maximum(left.gather(-1, at), floor).sqrt()
         left = (left - rows[..., i, :] ** 2).clamp_min(0)
     return torch.cat(picked, -1)
@@ -68,7 +68,7 @@ def _mean(values: Tensor) -> Tensor:
     return values.flatten(0, -2).mean(0)
 
 
-def _take(candidates: Tensor, indices: Tensor) -> Tensor:
+def _select_rows(candidates: Tensor, indices: Tensor) -> Tensor:
     """Rows of `[*L, N, D]` by indices `[m]` or `[*L, m]`."""
     if indices.ndim == 1:
         return candidates[..., indices, :]
@@ -99,8 +99,8 @@ class PivotedPoints(Points):
             old = self.Z.to(x)
             candidates = torch.cat([old, x.expand(*old.shape[:-2], *x.shape)], -2)
         num = min(self.num_inducing, candidates.shape[-2])
-        chosen = _take(candidates, greedy_points(kernel, candidates, num, self.shared))
-        return self._fill(chosen, x, self._rng())
+        chosen = _select_rows(candidates, greedy_points(kernel, candidates, num, self.shared))
+        return self._add_random_points(chosen, x, self._rng())
 
 
 class PerDimPoints(PivotedPoints):

@@ -55,12 +55,12 @@ class Points(Functionals):
         kept = max(round(self.keep * self.num_inducing), self.num_inducing - len(x)) if self.started else 0
         old = self.Z[torch.randperm(self.num_inducing, generator=rng)[:kept].to(self.Z.device)]
         new = x[torch.randperm(len(x), generator=rng)[: self.num_inducing - kept].to(x.device)]
-        return self._fill(torch.cat([old.to(x), new]) if kept else new, x, rng)
+        return self._add_random_points(torch.cat([old.to(x), new]) if kept else new, x, rng)
 
     def _rng(self) -> torch.Generator:
         return torch.Generator().manual_seed(self.seed + int(self.num_advances))
 
-    def _fill(self, Z: Tensor, x: Tensor, rng: torch.Generator) -> Tensor:
+    def _add_random_points(self, Z: Tensor, x: Tensor, rng: torch.Generator) -> Tensor:
         """Where there are fewer inputs than points, draw the missing points from the bounding box of the inputs."""
         missing = self.num_inducing - Z.shape[-2]
         if missing <= 0:

@@ -11,7 +11,7 @@ from gpvae.inference import best_bound, check_finite, end_free_form, solve
 from gpvae.online_gp import OnlineGP
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.sites import Site
-from gpvae.utils.distributed import over_processes
+from gpvae.utils.distributed import sum_over_processes
 
 
 class Learner(nn.Module, ABC):
@@ -90,8 +90,8 @@ class SiteAccumulator(nn.Module):
             num_points: Number of points in it.
         """
         for buffer, value in ((self.c, site.c), (self.h, site.h), (self.G, site.G)):
-            buffer += over_processes(value)
-        self.seen += over_processes(torch.full_like(self.seen, num_points))
+            buffer += sum_over_processes(value)
+        self.seen += sum_over_processes(torch.full_like(self.seen, num_points))
 
     def total(self, num_data: int) -> Site:
         """The site of all points of the task, each counted once however many passes were made.

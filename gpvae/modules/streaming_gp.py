@@ -18,7 +18,7 @@ from gpvae.methods import (
     LikelihoodName,
     Scalar,
     build_kernel,
-    families_of,
+    build_method_families,
     find_method,
 )
 from gpvae.metrics import for_likelihood
@@ -82,13 +82,13 @@ class StreamingGP(ContinualModule):
     ) -> None:
         checks.choice("likelihood", likelihood, LIKELIHOODS)
         checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
-        checks.above_zero(lr=lr, lengthscale=lengthscale, outputscale=outputscale, noise=noise)
+        checks.positive(lr=lr, lengthscale=lengthscale, outputscale=outputscale, noise=noise)
         super().__init__(for_likelihood(likelihood))
         self.save_hyperparameters()
         self.lr, self.hyperparameters, self.shortest = lr, hyperparameters, shortest
         preset = find_method(method)
         self.gp = OnlineGP(
-            families_of(preset, inducing, num_inducing, input_dim, seed, inducing_options),
+            build_method_families(preset, inducing, num_inducing, input_dim, seed, inducing_options),
             build_kernel(kernel or preset.kernel, input_dim),
             LIKELIHOODS[likelihood](),
             power=power,

@@ -1,7 +1,6 @@
 """The continual GP-VAE as a LightningModule."""
 
 import copy
-from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
@@ -11,11 +10,11 @@ from torch.distributions import Distribution, Normal
 from torch.nn.parallel import DistributedDataParallel
 
 from gpvae.inference import only_training
-from gpvae.methods import KernelName, Scalar, families_of, find_method, latent_kernel
+from gpvae.methods import KernelName, Scalar, build_method_families, find_method, latent_kernel
 from gpvae.metrics import TaskScores, equal_mixture
 from gpvae.modules.base import ContinualModule
 from gpvae.utils import checks
-from gpvae.utils.distributed import num_processes, over_processes
+from gpvae.utils.distributed import num_processes, sum_over_processes
 from gpvae.utils.resizable import rename_former_children
 from gpvae.vae import ewc
 from gpvae.vae.keyed_noise import Draws
@@ -23,7 +22,7 @@ from gpvae.vae.model import GPVAE
 from gpvae.vae.networks import Decoder, Encoder
 from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
-from gpvae.vae.task import SeriesTask, check_observations, divergence, is_finite
+from gpvae.vae.task import SeriesTask, check_observations, divergence_error, is_finite
 
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
@@ -32,7 +31,7 @@ METRICS = ("nlpd", "rmse", "coverage")
 #: Learning rate of noise and lengthscales against that of the networks.
 SCALE_RATE = 10.0
 #: Prefix of the posterior in a state.
-POSTERIOR = "vae.posterior."
+POSTERIOR_PREFIX = "vae.posterior."
 
 
 class SVGPVAE(ContinualModule):
@@ -99,28 +98,23 @@ class SVGPVAE(ContinualModule):
     ) -> None:
         checks.choice("consolidation", consolidation, get_args(Consolidation))
         checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
-        checks.above_zero(lr=lr, latent_dim=latent_dim, hidden_dim=hidden_dim, num_samples=num_samples, longest=longest)
-        checks.above_zero(ewc_strength=ewc_strength or None, replay_strength=replay_strength or None)  # 0 is none
+        checks.positive(lr=lr, latent_dim=latent_dim, hidden_dim=hidden_dim, num_samples=num_samples, longest=longest)
+        checks.positive(ewc_strength=ewc_strength or None, replay_strength=replay_strength or None)  # 0 is none
         super().__init__(METRICS)
         self.save_hyperparameters()
         self.lr, self.hyperparameters, self.num_samples, self.seed = lr, hyperparameters, num_samples, seed
-        self.consolidation, self.ewc_running = consolidation, ewc_running
+        self.consolidation, self.ewc_running, self.shared_noise = consolidation, ewc_running, shared_noise
         self.ewc_strength, self.replay_strength = ewc_strength, replay_strength
-        (family,) = families_of(find_method(method), inducing, num_inducing, 1, seed, inducing_options)
-        network = {"latent_dim": latent_dim, "num_hidden": hidden_dim, "num_phases": len(periods or [])}
-        self._makers = (
-            partial(Decoder, shared_noise=shared_noise, **network),
-            partial(Encoder, **network),
-            partial(
-                GPVAE,
-                kernel=latent_kernel(kernel, latent_dim, shortest, longest),
-                inducing=family,
-                periods=periods or [],
-                power=power,
-                shared_precision=shared_precision,
-                folder=sites_folder,
-            ),
-        )
+        (family,) = build_method_families(find_method(method), inducing, num_inducing, 1, seed, inducing_options)
+        self._sizes = {"latent_dim": latent_dim, "num_hidden": hidden_dim, "num_phases": len(periods or [])}
+        self._vae_options: dict[str, Any] = {
+            "kernel": latent_kernel(kernel, latent_dim, shortest, longest),
+            "inducing": family,
+            "periods": periods or [],
+            "power": power,
+            "shared_precision": shared_precision,
+            "folder": sites_folder,
+        }
         self.register_buffer("steps_taken", torch.zeros((), dtype=torch.int64))
         self._task: SeriesTask | None = None
         self.built = False
@@ -132,10 +126,10 @@ class SVGPVAE(ContinualModule):
         self.hparams["num_variables"] = num_variables
         self._hparams_initial = copy.deepcopy(self.hparams)  # what loggers are given
         self.scores = TaskScores(METRICS, num_variables)
-        make_decoder, make_encoder, make_vae = self._makers
-        decoder = make_decoder(num_variables=num_variables)
-        self.vae = make_vae(encoder=make_encoder(num_variables=num_variables), decoder=decoder)
-        rows = [f"{POSTERIOR}{name}" for name in self.vae.posterior.rows]  # of each process its own
+        decoder = Decoder(num_variables=num_variables, shared_noise=self.shared_noise, **self._sizes)
+        encoder = Encoder(num_variables=num_variables, **self._sizes)
+        self.vae = GPVAE(encoder, decoder, **self._vae_options)
+        rows = [f"{POSTERIOR_PREFIX}{name}" for name in self.vae.posterior.rows]  # each process has its own
         DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, rows)
         num_parameters = len(ewc.flat([self.vae.encoder, self.vae.decoder]))
         self.ewc = ewc.EWC(num_parameters, self.ewc_running) if self.consolidation in ("ewc", "both") else None
@@ -194,7 +188,7 @@ class SVGPVAE(ContinualModule):
         """
         self._task = task = SeriesTask(self.vae, *data, fixed=not self._trained_in_gp())
         if self.ewc is not None:
-            self._num_values = over_processes(torch.tensor(task.num_observed(), device=self.device))
+            self._num_values = sum_over_processes(torch.tensor(task.num_observed(), device=self.device))
         if self.replay is not None and self.learned > 0:
             self.replay.prepare(task, seed=self.seed + int(self.learned))
 
@@ -217,12 +211,12 @@ class SVGPVAE(ContinualModule):
         draws = Draws(self.seed, "train", int(self.steps_taken))
         self.steps_taken += 1
         # Gradients are averaged over processes, each with its own series: a mean over all needs the mean of the counts.
-        counts = over_processes(torch.stack([mask.sum(), torch.full_like(mask.sum(), len(series))]))
+        counts = sum_over_processes(torch.stack([mask.sum(), torch.full_like(mask.sum(), len(series))]))
         num_values, num_series = counts.clamp_min(1) / num_processes()
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
-            view, past = self._task.of_series(times, series)
-            noise = draws.normal(series, *view.prior.shape)
-            value = self.vae.bound(view, past, y, mask, noise).sum() / num_values
+            features, past = self._task.features_and_past(times, series)
+            noise = draws.normal(series, *features.prior.shape)
+            value = self.vae.bound(features, past, y, mask, noise).sum() / num_values
         loss = -value
         self.log("train/bound", value, prog_bar=True, sync_dist=True)
         if self.ewc is not None:
@@ -237,7 +231,7 @@ class SVGPVAE(ContinualModule):
 
     def _diverged(self, what: str, step: int) -> FloatingPointError:
         assert self._task is not None
-        return divergence(what, int(self.begun), step, self.lr, self._task.largest())
+        return divergence_error(what, int(self.begun), step, self.lr, self._task.max_abs_value())
 
     def frozen_parameters(self) -> list[nn.Parameter]:
         """The kernel after the first task, unless it is trained throughout."""
@@ -253,9 +247,9 @@ class SVGPVAE(ContinualModule):
         if self.ewc is not None:
             parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()
             draws = Draws(self.seed, "fisher", int(self.learned))
-            self.ewc.consolidate(parameters, over_processes(ewc.fisher(task, draws)))
+            self.ewc.consolidate(parameters, sum_over_processes(ewc.fisher(task, draws)))
         if self.replay is not None:
-            self.replay.keep(self.vae.decoder)
+            self.replay.consolidate(self.vae.decoder)
         self.vae.consolidate(task.times, task.y, task.mask)
         self.learned += 1
         self.resolution.measure(self.vae, float(task.times[-1]))
@@ -268,18 +262,18 @@ class SVGPVAE(ContinualModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Save the sites of all processes."""
-        self.vae.posterior.gather(checkpoint["state_dict"], POSTERIOR)
+        self.vae.posterior.gather_sites(checkpoint["state_dict"], POSTERIOR_PREFIX)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Refuse the checkpoint of another configuration; keep the series of this process."""
         super().on_load_checkpoint(checkpoint)
         rename_former_children(self.vae, checkpoint["state_dict"], "vae.")
-        self.vae.posterior.share(checkpoint["state_dict"], POSTERIOR)
+        self.vae.posterior.select_own_sites(checkpoint["state_dict"], POSTERIOR_PREFIX)
 
     def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
         """The predictive distribution of the observed values of a batch, and these values."""
         series, times, y, mask = batch
-        mean, scale = self.vae.draws(times, series, self.num_samples, Draws(self.seed, "evaluate"))
+        mean, scale = self.vae.decode_samples(times, series, self.num_samples, Draws(self.seed, "evaluate"))
         return equal_mixture(Normal(mean[mask], scale[mask])), y[mask]
 
     def predict_step(
@@ -288,7 +282,7 @@ class SVGPVAE(ContinualModule):
         """Samples of y at the times of a batch, `[num_samples, B, T, V]`, whatever is known there."""
         series, times, _, _ = batch
         draws = Draws(self.seed, "evaluate")
-        mean, scale = self.vae.draws(times, series, self.num_samples, draws)
+        mean, scale = self.vae.decode_samples(times, series, self.num_samples, draws)
         noise = draws.normal(series, *mean.shape[1:], purpose="noise").to(mean)
         return {"series": series, "times": times, "samples": (mean + scale * noise).movedim(-1, 0)}
 

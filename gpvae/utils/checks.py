@@ -57,7 +57,7 @@ def choice(name: str, value: str, choices: Iterable[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}{nearest(value, choices)}")
 
 
-def above_zero(**values: float | None) -> None:
+def positive(**values: float | None) -> None:
     """Raise unless every option that is given is a finite number above zero."""
     for name, value in values.items():
         if value is not None and not 0 < value < math.inf:

@@ -9,7 +9,7 @@ from torch import Tensor
 logger = logging.getLogger(__name__)
 
 #: Jitter tried first, relative to the mean of the diagonal, by floating point type.
-SMALLEST_JITTER = {torch.float64: 1e-9, torch.float32: 1e-5}
+INITIAL_JITTER = {torch.float64: 1e-9, torch.float32: 1e-5}
 #: Jitter above this share of the diagonal changes results visibly and is worth a warning.
 NOTICEABLE_JITTER = {torch.float64: 1e-6, torch.float32: 1e-3}
 
@@ -21,7 +21,7 @@ class JitterWarning(UserWarning):
 def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
     """Lower Cholesky factor of `K + jitter * mean(diag K) * I`.
 
-    The jitter is relative, starts at `SMALLEST_JITTER` unless given, and grows tenfold, only for the matrices of a
+    The jitter is relative, starts at `INITIAL_JITTER` unless given, and grows tenfold, only for the matrices of a
     batch that need it, until the factorisation exists. Every escalation is logged; one above `NOTICEABLE_JITTER`
     warns.
 
@@ -32,14 +32,14 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
     Raises:
         ValueError: `K` has NaN or infinite values.
     """
-    if K.dtype not in SMALLEST_JITTER:
+    if K.dtype not in INITIAL_JITTER:
         raise TypeError(f"covariances are factorised in float64 or float32, got {K.dtype}; call .double() on the model")
     if K.shape[-1] == 0:
         return K
     diagonal = K.detach().diagonal(dim1=-2, dim2=-1).abs().mean(-1)
     largest = K.detach().abs().amax((-2, -1))  # above the diagonal only where K is far from a covariance
     scale = torch.maximum(diagonal, 1e-12 * largest).clamp_min(torch.finfo(K.dtype).tiny)
-    first = SMALLEST_JITTER[K.dtype] if jitter is None else jitter
+    first = INITIAL_JITTER[K.dtype] if jitter is None else jitter
     share = torch.full_like(scale, first)
     identity = identity_like(K)
     while True:

@@ -111,8 +111,12 @@ def _allocate(file: BinaryIO, size: int) -> None:
         file.truncate(size)
 
 
-def fill(
-    store: RowStore, names: Sequence[str], series: Tensor, at_once: int, compute: Callable[[Tensor], tuple[Tensor, ...]]
+def compute_rows(
+    store: RowStore,
+    names: Sequence[str],
+    series: Tensor,
+    chunk_size: int,
+    compute: Callable[[Tensor], tuple[Tensor, ...]],
 ) -> tuple[Tensor, ...]:
     """Compute rows for many series, some at a time.
 
@@ -120,15 +124,15 @@ def fill(
         store: The store for the rows.
         names: The names of the tensors.
         series: The series, `[S]`.
-        at_once: The number of series at a time, two or more.
+        chunk_size: The number of series at a time, two or more.
         compute: Computes a tensor of rows for some series, `[B, ...]`, for each name; or one row for all series,
             `[1, ...]`, which is kept as one, in memory.
     """
     kept: list[Tensor] = []
-    for begin in range(0, len(series), at_once):
-        some = series[begin : begin + at_once]
+    for begin in range(0, len(series), chunk_size):
+        some = series[begin : begin + chunk_size]
         values = compute(some)
-        if isinstance(store, Memory) and len(series) <= at_once:
+        if isinstance(store, Memory) and len(series) <= chunk_size:
             return values
         if not kept:
             kept = [
@@ -137,10 +141,10 @@ def fill(
             ]
         for rows, value in zip(kept, values, strict=True):
             if len(rows) == len(series):
-                rows[begin : begin + at_once] = value.to(rows.device)
+                rows[begin : begin + chunk_size] = value.to(rows.device)
     return tuple(kept)
 
 
-def take(rows: Tensor, index: Tensor) -> Tensor:
+def select_rows(rows: Tensor, index: Tensor) -> Tensor:
     """Some rows, on the device of the index; a single row for all series as it is."""
     return (rows if len(rows) == 1 else rows[index.to(rows.device)]).to(index.device)

@@ -9,7 +9,7 @@ from gpvae.vae.model import GPVAE
 
 #: Minimum mean share of the latents' prior variance to resolve. On the ERA5 sample, scores begin to rise below it;
 #: at 0.91 the NLPD has doubled.
-RESOLVED = 0.95
+MIN_RESOLVED = 0.95
 #: Share of the fastest latent function that the advised number of variables resolves.
 ADVISED_SHARE = 0.75
 #: Number of times, spread over the stream, at which the share is measured.
@@ -36,8 +36,8 @@ class Resolution(nn.Module):
         """Measure the share from the start of the stream to a time, and warn if it has become too small."""
         before = float(self.share)
         times = torch.linspace(float(self.start), end, NUM_TIMES, dtype=torch.float64, device=self.start.device)
-        self.share.copy_(vae.resolved(times).mean())
-        if self.share >= RESOLVED or before < RESOLVED:
+        self.share.copy_(vae.resolved_share(times).mean())
+        if self.share >= MIN_RESOLVED or before < MIN_RESOLVED:
             return
         family = vae.posterior.inducing
         needed = family.num_needed(vae.kernel, ADVISED_SHARE)

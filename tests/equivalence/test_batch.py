@@ -125,7 +125,7 @@ def test_the_size_of_chunks_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> 
     x, y = wave(30)
     whole = model(FAMILIES["LegS"](20)).update(x, y)
     for module in (bounds, online_gp):
-        monkeypatch.setattr(module, "CHUNK", 7)
+        monkeypatch.setattr(module, "CHUNK_SIZE", 7)
     parts = model(FAMILIES["LegS"](20)).update(x, y)
     torch.testing.assert_close(parts.bound(), whole.bound(), rtol=1e-10, atol=0)
     torch.testing.assert_close(parts.latent(S).mean, whole.latent(S).mean, rtol=0, atol=1e-9)

@@ -7,14 +7,14 @@ from torch import Tensor
 from gpvae.inducing import InducingVariables
 from gpvae.posteriors import Posterior
 from gpvae.streaming import Frame, StreamingPosterior
-from gpvae.utils.linalg import SMALLEST_JITTER
+from gpvae.utils.linalg import INITIAL_JITTER
 from tests.equivalence.dense import Gaussian
 
 
 def kuu(inducing: InducingVariables, kernel: Kernel) -> Tensor:
     """kuu with the jitter that the package adds at first."""
     K = inducing.kuu(kernel).detach()
-    return K + SMALLEST_JITTER[torch.float64] * K.diagonal().mean() * torch.eye(len(K), dtype=K.dtype)
+    return K + INITIAL_JITTER[torch.float64] * K.diagonal().mean() * torch.eye(len(K), dtype=K.dtype)
 
 
 @torch.no_grad()

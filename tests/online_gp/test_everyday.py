@@ -105,7 +105,7 @@ def test_natural_gradients_go_on_from_the_sites_they_are_given() -> None:
     frame = Frame.of(LegS(6).advance(kernel, X[:10, None]), kernel)
     with torch.no_grad():
         a, prior = frame.features(X[:10, None])
-        past, sites = Site.zero(frame.L), PointSites.none(y)
+        past, sites = Site.zero(frame.L), PointSites.zero(y)
         _, first = natural_posterior(past, PoissonLikelihood(), a, prior, y, sites=sites)
         _, second = natural_posterior(past, PoissonLikelihood(), a, prior, y, steps=1, sites=sites)
     torch.testing.assert_close(first, second)

@@ -42,15 +42,15 @@ def predictions(module: SVGPVAE) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("method", ["CosS", "OSVGP"])
 def test_some_series_at_a_time_come_to_the_same(shared: bool, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     together = learnt(shared_precision=shared, method=method)
-    monkeypatch.setattr(series_posterior, "AT_ONCE", 2 * 2 * 6**2)  # two series
-    assert together.vae.posterior.at_once == 2
+    monkeypatch.setattr(series_posterior, "MAX_ELEMENTS", 2 * 2 * 6**2)  # two series
+    assert together.vae.posterior.chunk_size == 2
     apart = learnt(shared_precision=shared, method=method)
     torch.testing.assert_close(predictions(apart), predictions(together), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_files_hold_what_memory_would(shared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(series_posterior, "AT_ONCE", 2 * 2 * 6**2)
+    monkeypatch.setattr(series_posterior, "MAX_ELEMENTS", 2 * 2 * 6**2)
     memory = learnt(shared_precision=shared)
     files = learnt(shared_precision=shared, sites_folder=str(tmp_path))
     for ours, theirs in zip(predictions(files), predictions(memory), strict=True):
@@ -145,7 +145,7 @@ def test_one_precision_is_that_of_each_where_series_are_seen_alike() -> None:
 def test_a_task_that_is_interrupted_while_it_ends_can_be_learnt_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(series_posterior, "AT_ONCE", 2 * 2 * 6**2)
+    monkeypatch.setattr(series_posterior, "MAX_ELEMENTS", 2 * 2 * 6**2)
     whole = learnt(sites_folder=str(tmp_path / "whole"))
     module = learnt(num_tasks=2, sites_folder=str(tmp_path / "cut"))
     before = {name: value.clone() for name, value in module.state_dict().items()}

@@ -33,7 +33,7 @@ def assert_finite(module: SVGPVAE, times: Tensor) -> None:
     f = module.vae.latent(times)
     assert bool(f.mean.isfinite().all())
     assert bool((f.variance >= 0).all())
-    mean, scale = module.vae.draws(times, torch.arange(3), 5, Draws(0))
+    mean, scale = module.vae.decode_samples(times, torch.arange(3), 5, Draws(0))
     assert bool(mean.isfinite().all())
     assert bool((scale > 0).all())
 
