@@ -1,4 +1,4 @@
-"""What the package needs of a gpytorch kernel: dense covariances, and its stationary components."""
+"""Access to gpytorch kernels: dense covariances, and stationary components."""
 
 from dataclasses import dataclass
 
@@ -17,20 +17,20 @@ def covariance(kernel: Kernel, x1: Tensor, x2: Tensor) -> Tensor:
 def variance(kernel: Kernel, x: Tensor) -> Tensor:
     """k(x_n, x_n), `[*L, N]`.
 
-    Inputs get the kernel's batch axes first: else gpytorch takes the answer for a matrix where L = N, and gives its
-    diagonal.
+    Inputs are first expanded to the kernel's batch shape; otherwise gpytorch mistakes the result for a matrix if L = N,
+    and returns its diagonal.
     """
     batch = torch.broadcast_shapes(kernel.batch_shape, x.shape[:-2])
     return kernel(x.expand(*batch, *x.shape[-2:]), diag=True)
 
 
 def flat_parameters(kernel: Kernel) -> Tensor:
-    """All parameters of a kernel in one vector, by which to tell whether it has changed."""
+    """All parameters of a kernel in one vector, to detect changes."""
     return torch.cat([p.reshape(-1) for p in kernel.parameters()] or [torch.zeros(0)])
 
 
 class UnsupportedKernelError(TypeError):
-    """A family of inducing variables cannot serve this kernel."""
+    """A family of inducing variables does not support this kernel."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Component:
     Attributes:
         kernel: The RBF or Matérn kernel itself.
         variance: v, `[*L]`.
-        active_dims: The input dimensions it looks at; all of them if not given.
+        active_dims: The input dimensions it depends on; all if None.
     """
 
     kernel: RBFKernel | MaternKernel
@@ -82,5 +82,5 @@ def components(kernel: Kernel) -> list[Component]:
 
 
 def _first(outer: Tensor | None, inner: Tensor | None) -> Tensor | None:
-    """A scaled kernel selects dimensions for what it scales."""
+    """The `active_dims` of a scaled kernel, which take precedence over those of its base kernel."""
     return inner if outer is None else outer

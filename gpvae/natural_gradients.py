@@ -1,8 +1,8 @@
 """Natural-gradient inference: a Gaussian site for every point in place of a free-form q(v) (Khan & Lin 2017).
 
 With q(f_n) = N(m, s) and E = E_q log p(y_n | f_n), a step moves the site of point n towards precision -2 ∂E/∂s and
-natural mean ∂E/∂m - 2 m ∂E/∂s. For a Gaussian likelihood one full step is exact; for others a few dozen steps do what
-takes Adam thousands.
+natural mean ∂E/∂m - 2 m ∂E/∂s. One full step is exact for a Gaussian likelihood; others take a few dozen steps, where
+Adam takes thousands.
 """
 
 import logging
@@ -20,13 +20,13 @@ from gpvae.utils.linalg import matvec
 
 logger = logging.getLogger(__name__)
 
-#: The search stops when a step has to be shorter than this to raise the bound.
+#: The search stops when even a step of this size does not raise the bound.
 MIN_STEP = 1e-6
 
 
 @dataclass
 class PointSites:
-    """The sites of a task's points, kept so that a search can go on from them.
+    """The sites of a task's points, from which a search can continue.
 
     Attributes:
         precision: `[*L, N]`.
@@ -68,7 +68,7 @@ def natural_posterior(
         prior: Prior variances of f there, `[*L, N]`.
         y: Targets, `[*L, N]`.
         steps: Maximum number of steps.
-        lr: Step size, up to 1; halved where a step would lower the bound.
+        lr: Step size, up to 1; halved when a step would lower the bound.
         tolerance: Stop when a step of size 1 would change the bound by less than this share.
         sites: Sites to start from, updated in place.
     """
@@ -91,7 +91,7 @@ def natural_posterior(
         proposed = moved.posterior(past, a)
         new_bound = task_elbo(proposed, past, likelihood, a, prior, y, y.shape[-1])
         gain = float((new_bound - bound).sum() / bound.abs().sum())
-        if not gain > -tolerance:  # too far, or not a number
+        if not gain > -tolerance:  # the step is too long, or the bound NaN
             step /= 2
             if step < MIN_STEP:
                 break

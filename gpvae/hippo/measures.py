@@ -150,7 +150,7 @@ class TranslatedLaguerre(Measure):
 
     @property
     def degree(self) -> float:
-        """L_m oscillates m times within 4mθ; the exponential over the cut support asks for the rest."""
+        """L_m oscillates m times within 4mθ; the other term is for the exponential over the cut support."""
         return 2.0 * math.sqrt(self.size * self.extent) + 2 * self.extent
 
     @property

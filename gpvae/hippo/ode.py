@@ -1,4 +1,4 @@
-"""The paper's route: step the HiPPO ODE through time (sections 2.5 and 3.3). Kept for comparison.
+"""The HiPPO ODE, stepped through time as in the paper (sections 2.5 and 3.3), for comparison.
 
 `gpvae.hippo.memory` gives the exact result at a fraction of the cost.
 """

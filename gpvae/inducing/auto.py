@@ -1,11 +1,11 @@
-"""The families of inducing variables that a model tries."""
+"""Families of inducing variables that a model compares."""
 
 from collections.abc import Sequence
 
 from gpvae.inducing.base import InducingVariables
 from gpvae.inducing.time import CosS, LegS
 
-#: Stands for several families, of which the one with the highest bound answers.
+#: Stands for several families, of which the one with the highest bound predicts.
 AUTO = "auto"
 AUTO_FAMILIES = (LegS, CosS)
 
@@ -13,7 +13,7 @@ AUTO_FAMILIES = (LegS, CosS)
 def as_families(
     inducing: InducingVariables | Sequence[InducingVariables] | str, num_inducing: int | None = None
 ) -> list[InducingVariables]:
-    """A family, several, or those that `"auto"` stands for.
+    """A list of families: those given, or those that `"auto"` stands for.
 
     Args:
         inducing: One family, a sequence of them, or `"auto"` for LegS and CosS.

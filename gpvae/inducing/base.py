@@ -1,4 +1,4 @@
-"""The interface of a family of inducing variables; code outside this package names no family.
+"""The interface of families of inducing variables; posteriors and bounds depend on nothing else.
 
 Shapes: `*L` batch of latent dimensions (the kernel's batch shape), M inducing variables, N inputs, D input dims.
 """
@@ -57,7 +57,7 @@ class InducingVariables(Resizable, ABC):
 
     @abstractmethod
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
-        """Take in the inputs of a new task, `[N, D]`."""
+        """Advance to the inputs of a new task, `[N, D]`."""
 
     def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
         """cov(f(x), f(x)), `[*L, N, N]`: the kernel, or the approximation that the family's kuf is made with."""
@@ -114,7 +114,7 @@ class InducingVariables(Resizable, ABC):
 class Functionals(InducingVariables):
     """Variables u = Wᵀ f(nodes), finite linear combinations of function values.
 
-    So kuu is positive semi-definite, kff - qff >= 0, and the bound is valid whatever the nodes are.
+    For any nodes, kuu is positive semi-definite, kff - qff >= 0, and the bound is valid.
     """
 
     @property

@@ -3,7 +3,7 @@
 u_m = <f, φ_m> in the kernel's RKHS on [a, b], φ = cos ω_m(x - a), sin ω_m(x - a), so that cov(u_m, f(x)) = φ_m(x)
 inside the interval. For Matérn-ν, ν = p - 1/2, λ = sqrt(2ν)/lengthscale and s(x) = (f, f', .., f^(p-1))(x),
 <g, h> = ∫ (λ + d/dx)^p g · (λ + d/dx)^p h dx / q + s_g(a)ᵀ P⁻¹ s_h(a), P = cov(s, s).
-Each φ_m is scaled so that its integral is one; else the diagonal of kuu would grow like ω^2p, beyond any jitter.
+Each φ_m is scaled so that its integral is one; otherwise the diagonal of kuu would grow like ω^2p, beyond any jitter.
 """
 
 import math
@@ -20,13 +20,13 @@ from gpvae.utils.resizable import assign, same
 
 
 class FourierFeatures(InducingVariables):
-    """Projections of f on sines and cosines over an interval that is known beforehand.
+    """Projections of f on sines and cosines over an interval that is known in advance.
 
     Args:
-        num_inducing: Number of waves M, best odd: a constant, and cosines and sines of equal frequency.
+        num_inducing: Number of waves M, preferably odd: a constant, and pairs of cosines and sines.
         start: a, a few lengthscales before the first input of the whole stream: the waves have the period b - a, so
-            close to its ends no number of them is exact.
-        end: b, as much after the last.
+            near its ends no number of them is exact.
+        end: b, a few lengthscales after the last input.
     """
 
     follows_kernel = False
@@ -67,14 +67,13 @@ class FourierFeatures(InducingVariables):
         return kuf * self._scale(kernel)[..., None]
 
     def kuv(self, kernel: Kernel, old: InducingVariables) -> Tensor:
-        """kuu: the variables do not move, as long as neither interval nor hyperparameters change."""
+        """kuu: the variables are the same as long as neither interval nor hyperparameters change."""
         if not isinstance(old, FourierFeatures):
             return super().kuv(kernel, old)
         same_interval = bool(self.start == old.start) and bool(self.end == old.end)
         if not same_interval or self.num_inducing != old.num_inducing:
             raise ValueError("the covariance of Fourier features with different intervals or numbers is not known")
-        recorded = old.settled
-        if recorded.numel() and not same(recorded, _hyperparameters(kernel)):
+        if old.settled.numel() and not same(old.settled, _hyperparameters(kernel)):
             raise ValueError(
                 "the variables of Fourier features depend on the kernel's hyperparameters, so these cannot change "
                 "after the first task; freeze the kernel (or use points or LegS, which allow it)"
@@ -82,7 +81,7 @@ class FourierFeatures(InducingVariables):
         return self.kuu(kernel)
 
     def num_needed(self, kernel: Kernel, share: float = 0.99) -> int | None:
-        """Waves that reach the angular frequency below which a share of the kernel's variance lies."""
+        """Number of waves up to the angular frequency below which a share of the kernel's variance lies."""
         return math.ceil(bandwidth(kernel, tail=1 - share) * float(self.end - self.start) / math.pi) + 1
 
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
@@ -102,7 +101,7 @@ class FourierFeatures(InducingVariables):
         assign(self.settled, _hyperparameters(kernel))
 
     def _scale(self, kernel: Kernel) -> Tensor:
-        """What makes ∫ ((λ + d/dx)^p φ_m)² dx / q one, `[*L, M]`."""
+        """The factors of φ_m that make ∫ ((λ + d/dx)^p φ_m)² dx / q equal one, `[*L, M]`."""
         p, lam, v = _matern(kernel)
         omega, _ = self._waves()
         length = self.end - self.start
@@ -141,13 +140,13 @@ def _matern(kernel: Kernel) -> tuple[int, Tensor, Tensor]:
 
 
 def _hyperparameters(kernel: Kernel) -> Tensor:
-    """The hyperparameters that the variables depend on, to tell whether they have changed."""
+    """The hyperparameters that the variables depend on, to detect changes."""
     _, lam, v = _matern(kernel)
     return torch.stack([lam.detach(), v.detach()])
 
 
 def _state_covariance(p: int, lam: Tensor, v: Tensor) -> Tensor:
-    """P = cov of (f, f', f'')[:p] at one place, `[*L, p, p]`."""
+    """P = cov of (f, f', f'')[:p] at one input, `[*L, p, p]`."""
     one, zero = torch.ones_like(lam), torch.zeros_like(lam)
     if p == 1:
         rows = [[one]]

@@ -7,7 +7,7 @@ from torch import Tensor
 from gpvae.inducing.points import Points
 from gpvae.kernels import covariance, variance
 
-#: Maximum number of candidates whose covariance is computed at once; for more it is computed row by row.
+#: Maximum number of candidates whose covariance is computed as a whole; for more it is computed row by row.
 MAX_CANDIDATES = 4096
 #: A remaining variance below this share of the prior variance is rounding error, and counts as zero.
 NEGLIGIBLE = 1e-10
@@ -16,19 +16,19 @@ TOLERANCE = 1e-9
 
 
 def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) -> Tensor:
-    """Pick points one by one, each where the variance given those before it is largest.
+    """Pick points one by one, each where the variance given the previous ones is largest.
 
     This is the pivot order of the partial Cholesky factorisation of k(candidates, candidates). Among points with equal
-    variance, and where no variance remains, the point least correlated with those before is picked.
+    variance, and if no variance remains, the point least correlated with the previous ones is picked.
 
     Args:
         kernel: Kernel of batch shape `*L`.
         candidates: `[N, D]`, or `[*L, N, D]`.
         num: Number of points to pick, at most N.
-        shared: Pick one set for all latent dimensions, by the mean of their relative variances; else one set each.
+        shared: Pick one set for all latent dimensions, by the mean of their relative variances, instead of one each.
 
     Returns:
-        Indices, `[num]` if shared, else `[*L, num]`, none of them twice.
+        Distinct indices, `[num]` if shared, else `[*L, num]`.
     """
     prior = variance(kernel, candidates)
     left = prior.clone()
@@ -82,8 +82,8 @@ class PivotedPoints(Points):
     Args:
         num_inducing: Number of points M.
         trainable: Optimise the points after selecting them (OVC-optZ).
-        input_dim: Input dimension; needed up front only where shapes must not change later (DDP).
-        seed: Seed for spreading points where there are fewer inputs than points.
+        input_dim: Input dimension; needed in advance only if shapes must not change later (DDP).
+        seed: Seed of random points, if there are fewer inputs than points.
     """
 
     #: One set of points for all latent dimensions.
@@ -110,7 +110,7 @@ class PerDimPoints(PivotedPoints):
         num_inducing: Number of points M per latent dimension.
         trainable: Optimise the points after selecting them.
         input_dim: Input dimension.
-        seed: Seed for spreading points where there are fewer inputs than points.
+        seed: Seed of random points, if there are fewer inputs than points.
     """
 
     shared = False

@@ -13,9 +13,9 @@ class Points(Functionals):
 
     Args:
         num_inducing: Number of points M.
-        trainable: Optimise the points together with whatever else is trained.
-        keep: Share of the old points that stay when a new task begins, or more where the task has few inputs.
-        input_dim: Input dimension; needed up front only where shapes must not change later (DDP).
+        trainable: Optimise the points together with other trained parameters.
+        keep: Share of the old points that are kept when a new task begins; more if the task has few inputs.
+        input_dim: Input dimension; needed in advance only if shapes must not change later (DDP).
         seed: Seed of the sampling.
     """
 
@@ -61,7 +61,7 @@ class Points(Functionals):
         return torch.Generator().manual_seed(self.seed + int(self.num_advances))
 
     def _add_random_points(self, Z: Tensor, x: Tensor, rng: torch.Generator) -> Tensor:
-        """Where there are fewer inputs than points, draw the missing points from the bounding box of the inputs."""
+        """If there are fewer inputs than points, draw the missing points from the bounding box of the inputs."""
         missing = self.num_inducing - Z.shape[-2]
         if missing <= 0:
             return Z

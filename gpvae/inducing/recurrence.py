@@ -1,4 +1,4 @@
-"""LegS over time by the paper's route: random features and a stepped ODE (sections 3.2 and 3.3). For comparison.
+"""LegS over time by random features and a stepped ODE, as in the paper (sections 3.2 and 3.3), for comparison.
 
 `gpvae.inducing.LegS` gives the same variables in closed form.
 """
@@ -14,7 +14,7 @@ from gpvae.inducing.path import Evolution, LegSPath, Pairing
 from gpvae.inducing.spectral import Sampling
 from gpvae.utils.resizable import assign
 
-#: Maximum number of steps of a task, whose features are in memory during the update.
+#: Maximum number of steps of a task; their features are in memory during the update.
 MAX_STEPS = 1_000_000
 
 

@@ -28,7 +28,7 @@ Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
 
 METRICS = ("nlpd", "rmse", "coverage")
-#: Learning rate of noise and lengthscales against that of the networks.
+#: Learning rate of noise and lengthscales, relative to that of the networks.
 SCALE_RATE = 10.0
 #: Prefix of the posterior in a state.
 POSTERIOR_PREFIX = "vae.posterior."
@@ -40,29 +40,29 @@ class SVGPVAE(ContinualModule):
     Args:
         method: OSVGP, OVC, OVC-per-dim or OHSVGP; or a family of inducing variables, such as CosS.
         num_inducing: Number of inducing variables M of each latent dimension.
-        num_variables: Number of observed variables; that of the data, known once they are set up, if not given.
+        num_variables: Number of observed variables; taken from the data if not given.
         latent_dim: Number of latent dimensions L.
         hidden_dim: Width of the hidden layers of encoder and decoder.
         kernel: Kernel of the latent functions, with a lengthscale for each latent dimension.
         shortest: Shortest lengthscale to start from, in units of time (hours for ERA5).
-        longest: Longest lengthscale to start from; those of the latent dimensions are spread in between.
+        longest: Longest lengthscale to start from; those of the latent dimensions are log-spaced in between.
         inducing: Another family of inducing variables for the method, such as CosS for OHSVGP.
         inducing_options: Options of the family.
         hyperparameters: Whether the kernel is trained: `fixed`, `train_first_task` or `train_always`.
-        consolidation: What keeps encoder and decoder from forgetting: `ewc`, elastic weight consolidation of both;
-            `replay`, agreement of the decoder with the one before on past latents; `both` or `none`.
+        consolidation: Protection of encoder and decoder against forgetting: `ewc`, elastic weight consolidation of
+            both; `replay`, agreement of the decoder with the previous one on past latents; `both` or `none`.
         ewc_strength: Strength λ of elastic weight consolidation.
         ewc_running: Its running form, anchored at the last task only.
         replay_strength: Strength of replay; 1 weighs a past task like the present one.
-        shared_noise: One noise variance for all variables, as in the paper; else one each.
-        periods: Periods, such as the 24 hours of a day, whose phase encoder and decoder can read from a clock; none if
-            not given, as in the paper.
-        power: α of power expectation propagation, by which the past is handed on to new inducing variables: 0 is
+        shared_noise: One noise variance for all variables, as in the paper, instead of one each.
+        periods: Periods of a clock that is an input of encoder and decoder, such as the 24 hours of a day; none if not
+            given, as in the paper.
+        power: α of power expectation propagation, by which the past is transported to new inducing variables: 0 is
             the variational bound, 1 expectation propagation, which trusts the past less where they resolve it less.
-        shared_precision: Keep one posterior covariance for all series of what tasks have taught, and the means of each:
-            memory M times smaller, for very many series. Within a task each series has its own.
-        sites_folder: Folder, one for each run, in which the sites of all series are kept instead of in memory.
-        lr: Learning rate of Adam; noise and lengthscales, of which there are few, learn ten times as fast.
+        shared_precision: Keep one posterior covariance of past tasks for all series, and a mean for each: M times less
+            memory, for very many series. Within a task each series has its own covariance.
+        sites_folder: Folder in which the sites of all series are kept instead of in memory; each run needs its own.
+        lr: Learning rate of Adam; that of noise and lengthscales is ten times as high.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
     """
@@ -124,7 +124,7 @@ class SVGPVAE(ContinualModule):
     def _build(self, num_variables: int) -> None:
         """Build networks and posteriors."""
         self.hparams["num_variables"] = num_variables
-        self._hparams_initial = copy.deepcopy(self.hparams)  # what loggers are given
+        self._hparams_initial = copy.deepcopy(self.hparams)  # the copy that loggers get
         self.scores = TaskScores(METRICS, num_variables)
         decoder = Decoder(num_variables=num_variables, shared_noise=self.shared_noise, **self._sizes)
         encoder = Encoder(num_variables=num_variables, **self._sizes)
@@ -137,7 +137,7 @@ class SVGPVAE(ContinualModule):
         self.resolution = Resolution()
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """Adam on networks and inducing points, and at a higher rate on the few scales, which are logarithms."""
+        """Adam on networks and inducing points, at a higher rate on noise and lengthscales, which are logarithms."""
         scales = [self.vae.decoder.log_scale, *self._kernel_parameters()]
         others = [p for p in self._optimised() if all(p is not scale for scale in scales)]
         groups: list[dict[str, Any]] = [{"params": others}, {"params": scales, "lr": SCALE_RATE * self.lr}]
@@ -163,14 +163,14 @@ class SVGPVAE(ContinualModule):
         return self._task is not None
 
     def check_task(self, *data: Tensor) -> None:
-        """Refuse a task without observations, or with another number of variables."""
+        """Raise if a task has no observations, or another number of variables."""
         check_observations(self.hparams["num_variables"], *data)
 
     def begin_task(self, *data: Tensor) -> None:
-        """Move the inducing variables on to the times of a new task.
+        """Advance the inducing variables to the times of a new task.
 
         Args:
-            data: Times `[T]`, observations `[B, T, V]` and which of them there are, `[B, T, V]`.
+            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
         """
         self.check_task(*data)
         times = data[0].to(self.device)
@@ -181,10 +181,10 @@ class SVGPVAE(ContinualModule):
         self.attach_task(*data)
 
     def attach_task(self, *data: Tensor) -> None:
-        """Take the data of the task that has begun, and compute once what does not change during it.
+        """Attach the data of the task that has begun, and compute once what does not change during it.
 
         Args:
-            data: Times `[T]`, observations `[B, T, V]` and which of them there are, `[B, T, V]`.
+            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
         """
         self._task = task = SeriesTask(self.vae, *data, fixed=not self._trained_in_gp())
         if self.ewc is not None:
@@ -193,14 +193,14 @@ class SVGPVAE(ContinualModule):
             self.replay.prepare(task, seed=self.seed + int(self.learned))
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
-        """One step on a batch of series: their numbers, times, observations and mask."""
+        """One step on a batch of series: their indices, times, observations and mask."""
         frozen = self.frozen_parameters()
         try:
             loss = self._loss(*batch)
         except ValueError as error:
             if is_finite(self.vae.kernel, self._optimised()):
                 raise
-            # A covariance or a distribution was given NaN.
+            # A covariance or a distribution received NaN.
             raise self._diverged("the loss became NaN", batch_idx) from error
         if not bool(torch.isfinite(loss)):
             raise self._diverged(f"the loss became {loss.item()}", batch_idx)
@@ -210,7 +210,7 @@ class SVGPVAE(ContinualModule):
         assert self._task is not None
         draws = Draws(self.seed, "train", int(self.steps_taken))
         self.steps_taken += 1
-        # Gradients are averaged over processes, each with its own series: a mean over all needs the mean of the counts.
+        # Gradients are averaged over processes with different series, so counts must be averaged over processes too.
         counts = sum_over_processes(torch.stack([mask.sum(), torch.full_like(mask.sum(), len(series))]))
         num_values, num_series = counts.clamp_min(1) / num_processes()
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
@@ -256,16 +256,16 @@ class SVGPVAE(ContinualModule):
         self._task = None
 
     def on_validation_epoch_end(self) -> None:
-        """Log the scores, and `memory/resolved`: the share of the latents' prior variance that can be remembered."""
+        """Log the scores, and `memory/resolved`: the share of the latents' prior variance that is resolved."""
         super().on_validation_epoch_end()
         self.log("memory/resolved", self.resolution.share.float())
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Save the sites of all processes."""
+        """Gather the sites of all processes."""
         self.vae.posterior.gather_sites(checkpoint["state_dict"], POSTERIOR_PREFIX)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse the checkpoint of another configuration; keep the series of this process."""
+        """Raise if the checkpoint has another configuration; select the series of this process."""
         super().on_load_checkpoint(checkpoint)
         rename_former_children(self.vae, checkpoint["state_dict"], "vae.")
         self.vae.posterior.select_own_sites(checkpoint["state_dict"], POSTERIOR_PREFIX)
@@ -279,7 +279,7 @@ class SVGPVAE(ContinualModule):
     def predict_step(
         self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int, dataloader_idx: int = 0
     ) -> dict[str, Tensor]:
-        """Samples of y at the times of a batch, `[num_samples, B, T, V]`, whatever is known there."""
+        """Samples of y at the times of a batch, `[num_samples, B, T, V]`, observed or not."""
         series, times, _, _ = batch
         draws = Draws(self.seed, "evaluate")
         mean, scale = self.vae.decode_samples(times, series, self.num_samples, draws)
@@ -287,6 +287,6 @@ class SVGPVAE(ContinualModule):
         return {"series": series, "times": times, "samples": (mean + scale * noise).movedim(-1, 0)}
 
     def variable_of(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
-        """Which variable each of these values is of."""
+        """The variable of each observed value."""
         mask = batch[-1]
         return torch.arange(mask.shape[-1], device=mask.device).expand_as(mask)[mask]

@@ -1,4 +1,4 @@
-"""Validation of inputs and options: conversion to tensors, and errors that say what to do."""
+"""Validation of inputs and options."""
 
 import difflib
 import math
@@ -35,7 +35,7 @@ def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str
     """Targets `[*L, N]` of any array type that match the inputs `[N, D]`.
 
     Args:
-        y: The targets; `[N, 1]` becomes `[N]` where there is one output.
+        y: The targets; `[N, 1]` becomes `[N]` if there is one output.
         x: The inputs, checked.
         batch_shape: `*L` of the kernel.
         name: Name to use in errors.
@@ -58,7 +58,7 @@ def choice(name: str, value: str, choices: Iterable[str]) -> None:
 
 
 def positive(**values: float | None) -> None:
-    """Raise unless every option that is given is a finite number above zero."""
+    """Raise unless every option is positive and finite, or None."""
     for name, value in values.items():
         if value is not None and not 0 < value < math.inf:
             raise ValueError(f"{name} must be positive and finite, got {value}")
@@ -74,7 +74,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
 def _tensor(values: ArrayLike | Tensor, name: str) -> Tensor:
     if isinstance(values, Tensor):
         return values
-    array = np.array(values)  # a copy: neither read-only nor reversed
+    array = np.array(values)  # a copy, because torch does not take read-only or reversed arrays
     if array.dtype.kind not in "fiub":
         raise TypeError(
             f"{name} has values of type {array.dtype}, expected numbers; convert dates to hours or days since a start"

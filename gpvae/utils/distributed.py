@@ -1,4 +1,4 @@
-"""The processes of distributed training: rank and world size, the items of each, and reductions over all of them."""
+"""The processes of distributed training: rank and world size, the items of each, and reductions over all."""
 
 import torch
 import torch.distributed as dist

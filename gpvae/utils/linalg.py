@@ -1,4 +1,4 @@
-"""Dense linear algebra that does not fail on finite input."""
+"""Dense linear algebra that succeeds on any finite input."""
 
 import logging
 import warnings
@@ -10,24 +10,24 @@ logger = logging.getLogger(__name__)
 
 #: Jitter tried first, relative to the mean of the diagonal, by floating point type.
 INITIAL_JITTER = {torch.float64: 1e-9, torch.float32: 1e-5}
-#: Jitter above this share of the diagonal changes results visibly and is worth a warning.
+#: Jitter above this share of the diagonal changes results noticeably, and warns.
 NOTICEABLE_JITTER = {torch.float64: 1e-6, torch.float32: 1e-3}
 
 
 class JitterWarning(UserWarning):
-    """A covariance needed so much jitter that results may visibly differ."""
+    """A covariance needed so much jitter that results may differ noticeably."""
 
 
 def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
     """Lower Cholesky factor of `K + jitter * mean(diag K) * I`.
 
     The jitter is relative, starts at `INITIAL_JITTER` unless given, and grows tenfold, only for the matrices of a
-    batch that need it, until the factorisation exists. Every escalation is logged; one above `NOTICEABLE_JITTER`
+    batch that need it, until the factorisation succeeds. Every increase is logged; one above `NOTICEABLE_JITTER`
     warns.
 
     Args:
         K: Symmetric matrices, `[..., M, M]`.
-        jitter: What to start from; 0 for matrices that are well conditioned by construction.
+        jitter: Initial jitter; 0 for matrices that are well conditioned by construction.
 
     Raises:
         ValueError: `K` has NaN or infinite values.
@@ -37,7 +37,7 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
     if K.shape[-1] == 0:
         return K
     diagonal = K.detach().diagonal(dim1=-2, dim2=-1).abs().mean(-1)
-    largest = K.detach().abs().amax((-2, -1))  # above the diagonal only where K is far from a covariance
+    largest = K.detach().abs().amax((-2, -1))  # exceeds the diagonal only if K is far from a covariance
     scale = torch.maximum(diagonal, 1e-12 * largest).clamp_min(torch.finfo(K.dtype).tiny)
     first = INITIAL_JITTER[K.dtype] if jitter is None else jitter
     share = torch.full_like(scale, first)

@@ -67,7 +67,7 @@ class Files:
         path.unlink(missing_ok=True)  # existing memory maps keep the old file
         try:
             with path.open("wb") as file:
-                _allocate(file, size)  # else a full disk would kill the process later, on a write to the map
+                _allocate(file, size)  # otherwise a full disk would kill the process on a later write to the map
         except OSError as error:
             path.unlink(missing_ok=True)
             raise OSError(
@@ -118,33 +118,33 @@ def compute_rows(
     chunk_size: int,
     compute: Callable[[Tensor], tuple[Tensor, ...]],
 ) -> tuple[Tensor, ...]:
-    """Compute rows for many series, some at a time.
+    """Compute and store rows for many series, some at a time.
 
     Args:
         store: The store for the rows.
         names: The names of the tensors.
         series: The series, `[S]`.
         chunk_size: The number of series at a time, two or more.
-        compute: Computes a tensor of rows for some series, `[B, ...]`, for each name; or one row for all series,
-            `[1, ...]`, which is kept as one, in memory.
+        compute: Computes for each name a tensor with a row for each of some series, `[B, ...]`; or with a single row
+            for all series, `[1, ...]`, which stays in memory.
     """
-    kept: list[Tensor] = []
+    stored: list[Tensor] = []
     for begin in range(0, len(series), chunk_size):
-        some = series[begin : begin + chunk_size]
-        values = compute(some)
+        chunk = series[begin : begin + chunk_size]
+        values = compute(chunk)
         if isinstance(store, Memory) and len(series) <= chunk_size:
             return values
-        if not kept:
-            kept = [
-                value if len(value) < len(some) else store.empty(name, len(series), value)
+        if not stored:
+            stored = [
+                value if len(value) < len(chunk) else store.empty(name, len(series), value)
                 for name, value in zip(names, values, strict=True)
             ]
-        for rows, value in zip(kept, values, strict=True):
+        for rows, value in zip(stored, values, strict=True):
             if len(rows) == len(series):
                 rows[begin : begin + chunk_size] = value.to(rows.device)
-    return tuple(kept)
+    return tuple(stored)
 
 
 def select_rows(rows: Tensor, index: Tensor) -> Tensor:
-    """Some rows, on the device of the index; a single row for all series as it is."""
+    """Some rows, on the device of the index; a single row for all series is returned itself."""
     return (rows if len(rows) == 1 else rows[index.to(rows.device)]).to(index.device)

@@ -1,7 +1,7 @@
 """Posterior replay: the previous posterior supplies past latents, the previous decoder their targets.
 
-No data are kept. The new decoder is trained to agree with the previous one on past latents, as the inducing variables
-of the new task represent them: blurred where these resolve less.
+No data are kept. The new decoder is trained to agree with the previous one on past latents, as represented by the
+inducing variables of the new task: blurred where these resolve less.
 """
 
 import copy
@@ -25,7 +25,7 @@ class Replay(nn.Module):
     Args:
         decoder: The decoder that is trained.
         num_times: Number of past times available in a task, drawn anew for each task.
-        num_draws: Number of them that each step uses.
+        num_draws: Number of these times that each step uses.
     """
 
     def __init__(self, decoder: Decoder, num_times: int = 256, num_draws: int = 64) -> None:

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from gpvae.diagnostics import ResolutionWarning
 from gpvae.vae.model import GPVAE
 
-#: Minimum mean share of the latents' prior variance to resolve. On the ERA5 sample, scores begin to rise below it;
-#: at 0.91 the NLPD has doubled.
+#: Minimum mean share of the latents' prior variance to resolve. On the ERA5 sample, the NLPD rises below it, and has
+#: doubled at 0.91.
 MIN_RESOLVED = 0.95
 #: Share of the fastest latent function that the advised number of variables resolves.
 ADVISED_SHARE = 0.75
