@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*LeafSpec"),
 ]
 SIZE = 9
-#: Fourier features have to know where the stream will end.
+#: Fourier features require the interval of the stream in advance.
 ENDS = {"OVFF": {"start": 0.0, "end": 3.0}}
 
 
@@ -59,7 +59,7 @@ def test_closed_form(method: str, batches: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("method", ["OSGPR", "OVC-optZ", "Points"])
 def test_trained_points(method: str) -> None:
-    """The library ends on the best iterate: with so small a rate, that is the last, which is where the module ends."""
+    """The library keeps the best iterate; with a small learning rate this is the last one, which the module keeps."""
     learner, data = module(method, lr=1e-3), toy(steps_per_epoch=6)
     assert isinstance(learner.learner, Collapsed)
     learn(learner, data)

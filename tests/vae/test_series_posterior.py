@@ -1,4 +1,4 @@
-"""Sites of many series: some at a time, in files, with one precision for all; each the same as, or close to, plain."""
+"""Sites of many series: computed in chunks, stored in files, with a shared precision; all agree with the plain form."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def test_files_hold_what_memory_would(shared: bool, tmp_path: Path, monkeypatch:
     for ours, theirs in zip(predictions(files), predictions(memory), strict=True):
         assert torch.equal(ours, theirs)
     kept = sorted(path.name for path in tmp_path.iterdir())
-    assert kept == ["replay", "task", "task_02", "task_03"]  # of tasks, the last two
+    assert kept == ["replay", "task", "task_02", "task_03"]  # the last two tasks
     rows = {"c", "h"} if shared else {"c", "h", "G"}
     assert {path.name for path in (tmp_path / "task_03").iterdir()} == {f"{name}.0_of_1" for name in rows}
     names = {f"vae.posterior.{name}" for name in rows}
@@ -128,12 +128,12 @@ def test_one_precision_leaves_means_and_evidence_as_they_are() -> None:
 
 
 def test_one_precision_is_that_of_each_where_series_are_seen_alike() -> None:
-    """Without gaps, and with an encoder that is as certain of every series, nothing is lost."""
+    """Without gaps, and with an encoder whose precisions do not depend on the series, nothing is lost."""
     plain, shared = (learnt(num_tasks=0, masked=0.0, shared_precision=shared) for shared in (False, True))
     for module in (plain, shared):
         with torch.no_grad():
             last = [layer for layer in module.vae.encoder.modules() if isinstance(layer, torch.nn.Linear)][-1]
-            last.weight[2:] = 0.0  # of the precisions, which then do not depend on y
+            last.weight[2:] = 0.0  # so that precisions do not depend on y
         for number in range(3):
             times, y, mask = task(number, masked=0.0)
             module.begin_task(times, y, mask)

@@ -1,4 +1,4 @@
-"""A task seen from few variables: the same bound, posterior and gradients as from all of them."""
+"""Condensed features of a task give the same bound, posterior and gradients."""
 
 import gpytorch
 import pytest
@@ -47,8 +47,8 @@ def test_bound_and_gradients_are_those_of_all_variables(family: type[InducingVar
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
-def test_latent_dimensions_can_be_looked_at_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where kernels are trained: the same bound and gradients, whether a part is one dimension, two or all three."""
+def test_bound_and_gradients_do_not_depend_on_chunks_of_latent_dimensions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If kernels are trained, bound and gradients are the same for chunks of one, two or three latent dimensions."""
     vae, times, y, mask = streamed(CosS(10))
     noise = torch.randn(2, 3, HOURS, dtype=torch.float64)
     found = []
@@ -61,7 +61,7 @@ def test_latent_dimensions_can_be_looked_at_some_at_a_time(monkeypatch: pytest.M
         torch.testing.assert_close(two, three)
 
 
-def test_a_site_seen_through_all_directions_is_itself_turned() -> None:
+def test_projection_on_all_directions_rotates_a_site() -> None:
     torch.manual_seed(0)
     root, h, c = (
         torch.randn(3, 6, 6, dtype=torch.float64),
@@ -70,13 +70,13 @@ def test_a_site_seen_through_all_directions_is_itself_turned() -> None:
     )
     site = Site(c, h, root @ root.mT)
     U = torch.linalg.qr(torch.randn(6, 6, dtype=torch.float64)).Q
-    turned = site.project(U)
-    torch.testing.assert_close(turned.G, U.mT @ site.G @ U)
-    torch.testing.assert_close(turned.h, site.h @ U)
-    torch.testing.assert_close(turned.c, site.c, atol=1e-9, rtol=0)
+    rotated = site.project(U)
+    torch.testing.assert_close(rotated.G, U.mT @ site.G @ U)
+    torch.testing.assert_close(rotated.h, site.h @ U)
+    torch.testing.assert_close(rotated.c, site.c, atol=1e-9, rtol=0)
 
 
-def test_a_site_seen_through_some_directions_has_the_marginal_posterior_and_the_evidence() -> None:
+def test_projection_on_some_directions_keeps_the_marginal_posterior_and_the_evidence() -> None:
     torch.manual_seed(0)
     root, h = torch.randn(2, 6, 6, dtype=torch.float64), torch.randn(2, 6, dtype=torch.float64)
     site = Site(torch.randn(2, dtype=torch.float64), h, root @ root.mT)
