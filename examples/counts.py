@@ -1,11 +1,11 @@
-"""A stream of counts, and intervals that hold what they promise."""
+"""A stream of counts, with calibrated prediction intervals."""
 
 # %% [markdown]
 # # A stream of counts
 #
-# Cases a week, arrivals an hour, photons a second: counts come in streams too, and they scatter more than a Poisson
-# distribution allows. Here ten batches arrive one after the other, each is seen once, and in the end the model is asked
-# about all of them: where will 90 % of counts lie, and do they?
+# Cases per week, arrivals per hour, photons per second: counts come in streams too, and often scatter more than a
+# Poisson distribution allows. Here ten batches arrive one after the other, and each is seen once. At the end the model
+# predicts all of them: which intervals contain 90 % of counts, and do they?
 
 # %%
 import argparse
@@ -21,14 +21,14 @@ from torch.nn.functional import softplus
 import gpvae
 
 mpl.use("Agg")
-torch.set_num_threads(1)  # matrices this small gain nothing from more
+torch.set_num_threads(1)  # small matrices do not profit from more threads
 import matplotlib.pyplot as plt
 
 NUM_BATCHES, POINTS_PER_BATCH, NUM_INDUCING = 10, 50, 40
 
 # %% [markdown]
-# The rate drifts between about one and fifty, in waves of different length. Counts scatter around it more than Poisson
-# ones: their variance is rate + rate² / 8.
+# The rate varies between about one and fifty, in waves of different lengths. Counts are overdispersed: their variance
+# is rate + rate² / 8.
 
 
 # %%
@@ -49,17 +49,16 @@ def draw_data(num: int, seed: int) -> tuple[Tensor, Tensor]:
 
 
 # %% [markdown]
-# Counts work like anything else: give a likelihood. `update` finds q(u) by natural gradients; what the past says is
-# kept as a Gaussian site, so that a batch costs the same whether it is the first or the thousandth. The
-# hyperparameters, and how much counts scatter, are fitted to the first two batches, or taken from another model, and
-# kept.
+# Counts only need their own likelihood. `update` finds q(u) by natural gradients. A Gaussian site summarises the past,
+# so the thousandth batch costs as much as the first. The hyperparameters, including the dispersion, are fitted to
+# the first two batches, or taken from another model, and then kept fixed.
 
 
 # %%
 def learn(
     likelihood: gpytorch.likelihoods.Likelihood, x: Tensor, y: Tensor, like: gpvae.OnlineGP | None = None
 ) -> gpvae.OnlineGP:
-    """A model that has seen every batch once, with a kernel like that of another model if there is one."""
+    """A model that has seen every batch once, with the kernel of another model if one is given."""
     kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
     gp = gpvae.OnlineGP(gpvae.inducing.LegS(NUM_INDUCING), kernel, likelihood)
     if like is None:
@@ -73,20 +72,21 @@ def learn(
 
 
 # %% [markdown]
-# The prediction is a distribution over counts. Its quantiles are found by adding up probabilities.
+# The prediction is a distribution over counts. Its quantiles follow from cumulative probabilities.
 
 
 # %%
-def quantiles(y: Distribution, levels: list[float], most: int = 250) -> Tensor:
-    """The smallest counts whose distribution function reaches the levels, `[len(levels), N]`."""
-    counts = torch.arange(most, dtype=torch.float64)
+def quantiles(y: Distribution, levels: list[float], max_count: int = 250) -> Tensor:
+    """The smallest counts whose cumulative probabilities reach the levels, `[len(levels), N]`."""
+    counts = torch.arange(max_count, dtype=torch.float64)
     reached = y.log_prob(counts[:, None]).exp().cumsum(0)
     return torch.stack([(reached < level).sum(0).double() for level in levels])
 
 
 # %% [markdown]
-# Negative binomial against Poisson, which has no room for counts that scatter more, with the same kernel. Coverage is
-# the share of held-out counts within the interval, which should hold 90 %, or a little more: counts are whole.
+# The negative binomial likelihood is compared with Poisson, which does not allow for overdispersion, with the same
+# kernel. Coverage is the share of held-out counts within the interval. It should be 90 % or slightly more, because
+# counts are discrete.
 
 
 # %%
@@ -127,5 +127,5 @@ def main(figure: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figure", type=Path, default=Path("counts.png"), help="where to draw the picture")
+    parser.add_argument("--figure", type=Path, default=Path("counts.png"), help="file for the figure")
     main(parser.parse_args().figure)

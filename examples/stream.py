@@ -3,8 +3,8 @@
 # %% [markdown]
 # # Ten tasks, one after the other
 #
-# A stream of ten tasks is learnt by optimised inducing points and by a HiPPO memory, each task once. Then both are
-# asked about all of it.
+# A stream of ten tasks is learnt by optimised inducing points and by a HiPPO memory, each task once. Then both predict
+# the whole stream.
 
 # %%
 import argparse
@@ -20,18 +20,18 @@ from torch import Tensor
 import gpvae
 
 mpl.use("Agg")
-torch.set_num_threads(1)  # matrices this small gain nothing from more
+torch.set_num_threads(1)  # small matrices do not profit from more threads
 import matplotlib.pyplot as plt
 
 NUM_TASKS, POINTS_PER_TASK, NUM_INDUCING, NOISE = 10, 50, 70, 0.2
 
 # %% [markdown]
-# The signal is made up: two waves whose mixture drifts, seen through noise.
+# The signal is synthetic: two waves, one of which is modulated slowly, observed with noise.
 
 
 # %%
 def signal(x: Tensor) -> Tensor:
-    """Two waves whose mixture drifts."""
+    """Two waves, one of them modulated slowly."""
     return torch.sin(11.3 * x) * torch.cos(1.1 * x) + 0.6 * torch.sin(5.7 * x + 1)
 
 
@@ -43,9 +43,9 @@ def draw_data(num: int, seed: int) -> tuple[Tensor, Tensor]:
 
 
 # %% [markdown]
-# A model is a family of inducing variables, a kernel and a likelihood. The kernel is fitted to the first task; then
-# every batch is absorbed once and gone. For the memory `update` is a closed form; points are optimised by `steps` of
-# Adam.
+# A model consists of a family of inducing variables, a kernel and a likelihood. The kernel is fitted to the first task;
+# then every batch is absorbed once and discarded. For the memory, `update` has a closed form; points are optimised by
+# `steps` of Adam.
 
 
 # %%
@@ -65,8 +65,8 @@ def learn(
 
 
 # %% [markdown]
-# The same number of variables for both, M = 70. The points follow the task at hand, and the early ones are let go; the
-# projections are of the whole past, and keep it.
+# Both have the same number of variables, M = 70. The points move to the present task, and early tasks are forgotten;
+# the projections represent the whole past, and remember it.
 
 
 # %%
@@ -112,7 +112,7 @@ def main(figure: Path, steps: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figure", type=Path, default=Path("stream.png"), help="where to draw the picture")
-    parser.add_argument("--steps", type=int, default=300, help="steps a task in which the points are optimised")
+    parser.add_argument("--figure", type=Path, default=Path("stream.png"), help="file for the figure")
+    parser.add_argument("--steps", type=int, default=300, help="steps for each task that optimise the points")
     arguments = parser.parse_args()
     main(arguments.figure, arguments.steps)

@@ -3,10 +3,10 @@
 # %% [markdown]
 # # Weather, task after task
 #
-# The GP variational autoencoder on ERA5: several variables at several places, in a few tasks that come one after the
-# other. One encoder and decoder for all places; a posterior over latent functions for each place, carried on from task
-# to task. No hour is kept. This is the model of `configs/era5_ohsvgp.yaml` in plain Python, made small. The weather is
-# the package's own synthetic sample, so it needs no download.
+# The GP variational autoencoder on ERA5: several variables at several locations, in a few tasks, one after the other.
+# All locations share an encoder and a decoder; each has its own posterior over latent functions, which is carried from
+# task to task. No data are kept. This is a small version of the model of `configs/era5_ohsvgp.yaml`, in plain Python.
+# The weather is the package's synthetic sample, so no download is needed.
 
 # %%
 import argparse
@@ -29,11 +29,11 @@ import matplotlib.pyplot as plt
 
 VARIABLES = ["t2m", "msl", "u10", "ssrd"]
 logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # Lightning's own affair
+warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # raised within Lightning
 
 # %% [markdown]
-# A stream of tasks is a datamodule: here four tasks of three days at six places. A fifth of the hours of each task is
-# held out. Values are transformed and standardised by the first task, all that is known when a stream begins.
+# A stream of tasks is a datamodule: here four tasks of three days at six locations. A fifth of the hours of each task
+# is held out. Values are transformed, and standardised by the first task, because later data are not known in advance.
 
 
 # %%
@@ -53,8 +53,8 @@ def weather(num_tasks: int, epochs: int) -> ERA5:
 
 
 # %% [markdown]
-# The module is told how many variables there are, how many latent functions to use, and what keeps the networks from
-# forgetting: `replay`, `ewc`, `both` or `none`. A clock of 24 hours tells encoder and decoder the time of day.
+# Arguments of the module are the number of variables, the number of latent functions, and the protection of the
+# networks against forgetting: `replay`, `ewc`, `both` or `none`. A clock of 24 hours is an input of both networks.
 
 
 # %%
@@ -76,7 +76,7 @@ def learn(data: ERA5, consolidation: str) -> tuple[SVGPVAE, TaskReport]:
     report = TaskReport(print_table=False)
     trainer = Trainer(
         accelerator="cpu",
-        default_root_dir=f"runs/weather_{consolidation}",  # where the scores go, as task_metrics.csv
+        default_root_dir=f"runs/weather_{consolidation}",  # scores are written to task_metrics.csv there
         callbacks=[ContinualLearning(), report],
         logger=False,
         enable_checkpointing=False,
@@ -89,8 +89,8 @@ def learn(data: ERA5, consolidation: str) -> tuple[SVGPVAE, TaskReport]:
 
 
 # %% [markdown]
-# After each task every task so far is scored on its held-out hours. Down a column is the life of one task: with replay
-# the first stays known, without protection it is let go, because the decoder moves on.
+# After each task, all tasks so far are scored on their held-out hours. A column shows how the score of a task changes:
+# with replay the first task is remembered; without protection it is forgotten, because the decoder changes.
 
 
 # %%
@@ -103,16 +103,16 @@ def show(name: str, report: TaskReport) -> None:
 
 
 # %% [markdown]
-# Predictions are a mixture over draws of the latents. Values go back to physical units by `to_physical`.
+# Predictions are mixtures over samples of the latents. `to_physical` converts values to physical units.
 
 
 # %%
-def draw(module: SVGPVAE, data: ERA5, figure: Path, place: int = 0) -> None:
-    """Reconstructions of one place over the whole stream, after the last task."""
+def draw(module: SVGPVAE, data: ERA5, figure: Path, location: int = 0) -> None:
+    """Draw reconstructions at one location over the whole stream, after the last task."""
     end = data.num_tasks * data.hours_per_task
-    times, series = torch.arange(0, end, 1.0, dtype=torch.float64), torch.tensor([place])
+    times, series = torch.arange(0, end, 1.0, dtype=torch.float64), torch.tensor([location])
     draws = Draws(1, "evaluate")
-    mean, scale = module.vae.draws(times, series, 200, draws)
+    mean, scale = module.vae.decode_samples(times, series, 200, draws)
     samples = mean + scale * draws.normal(series, *mean.shape[1:], purpose="noise").to(mean)
     middle, low, high = (
         data.to_physical(value, series)[0] for value in samples.quantile(torch.tensor([0.5, 0.05, 0.95]), dim=-1)
@@ -145,7 +145,7 @@ def main(figure: Path, num_tasks: int, epochs: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figure", type=Path, default=Path("weather.png"), help="where to draw the picture")
+    parser.add_argument("--figure", type=Path, default=Path("weather.png"), help="file for the figure")
     parser.add_argument("--tasks", type=int, default=4, help="number of tasks")
     parser.add_argument("--epochs", type=int, default=150, help="epochs for each task")
     arguments = parser.parse_args()

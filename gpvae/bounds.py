@@ -10,14 +10,14 @@ from gpvae.posteriors import Posterior
 from gpvae.sites import Site, gaussian_site, residual_variance
 from gpvae.streaming import Frame, StreamingPosterior
 
-#: Points whose features are in memory at once.
-CHUNK = 8192
+#: Number of points whose features are computed at a time.
+CHUNK_SIZE = 8192
 
 
 def collapsed_site(
     posterior: StreamingPosterior, kernel: Kernel, noise: Tensor, x: Tensor, y: Tensor
 ) -> tuple[Frame, Site]:
-    """Past and present Gaussian data as one site, whose log evidence is the online bound with q(u) at its optimum.
+    """One site for past and present Gaussian data; its log evidence is the online bound with q(u) at its optimum.
 
     Args:
         posterior: The posterior, within a task.
@@ -34,7 +34,7 @@ def collapsed_site(
 
 
 def data_site(frame: Frame, noise: Tensor, x: Tensor, y: Tensor, power: float = 0.0) -> Site:
-    """The site of Gaussian data alone, or of a part of them: such sites add.
+    """The site of the Gaussian data of a task, or of a part of them: such sites add.
 
     Args:
         frame: The frame of the task.
@@ -45,8 +45,8 @@ def data_site(frame: Frame, noise: Tensor, x: Tensor, y: Tensor, power: float = 
     """
     site = Site.zero(frame.L)
     noise = noise.expand(y.shape)
-    for points in range(0, len(x), CHUNK):
-        part = slice(points, points + CHUNK)
+    for points in range(0, len(x), CHUNK_SIZE):
+        part = slice(points, points + CHUNK_SIZE)
         a, prior = frame.features(x[part])
         site = site + gaussian_site(a, y[..., part], noise[..., part], residual_variance(a, prior), power)
     return site
@@ -89,22 +89,16 @@ class FreeFormBound:
         likelihood: The likelihood.
         x: All inputs of the task, `[N, D]`.
         y: All targets, `[*L, N]`.
-        fixed: Nothing but q is trained: what depends on inputs and kernel is computed once.
+        fixed: Only q is trained, so quantities that depend on inputs and kernel are computed once.
     """
 
     def __init__(
         self, posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, fixed: bool
     ) -> None:
-        self.posterior, self.kernel, self.likelihood, self.x, self.y, self.fixed = (
-            posterior,
-            kernel,
-            likelihood,
-            x,
-            y,
-            fixed,
-        )
+        self.posterior, self.kernel, self.likelihood = posterior, kernel, likelihood
+        self.x, self.y, self.fixed = x, y, fixed
         with torch.no_grad():
-            frame, self.past = posterior.task(kernel)  # the past as it is seen when the task begins
+            frame, self.past = posterior.task(kernel)  # when the task begins
             self._features = frame.features(x) if fixed else None
 
     def __call__(self, q: Posterior, points: Tensor | slice = slice(None)) -> Tensor:

@@ -1,4 +1,4 @@
-"""Checks that a model suits its stream: enough variables for its length, and a kernel and noise that fit its data."""
+"""Warnings that a model does not suit its stream: too few inducing variables, or a kernel and noise that misfit."""
 
 import warnings
 
@@ -13,15 +13,15 @@ from gpvae.likelihoods import predictive
 from gpvae.sites import residual_variance
 from gpvae.streaming import StreamingPosterior
 
-#: Share of the signal's variance whose frequencies a family must be able to follow.
-RESOLVED = 0.9
-#: Numbers of variables from here on are not advised.
+#: Minimum share of the kernel's variance that the inducing variables should resolve.
+MIN_RESOLVED = 0.9
+#: From this number of variables on, the warning suggests other families.
 MAX_ADVISED = 5000
 #: Mean square of standardised residuals above which kernel and noise do not suit data that have been learnt.
 MAX_MEAN_SQUARE = 2.0
-#: Probability with which chance alone may give a larger mean square, where there are few data.
+#: With few data, the probability that the mean square exceeds its threshold by chance.
 SIGNIFICANCE = 1e-6
-#: The check needs at least, and uses at most, this many points of a task.
+#: Minimum and maximum number of points of a task that the check uses.
 MIN_POINTS, MAX_POINTS = 10, 256
 
 
@@ -30,24 +30,24 @@ class ResolutionWarning(UserWarning):
 
 
 class MisfitWarning(UserWarning):
-    """The data of a task lie further from the predictions for them than these expect."""
+    """The residuals of a task are larger than the predictive variance allows."""
 
 
 def warn_unresolved(inducing: InducingVariables, kernel: Kernel, stacklevel: int) -> bool:
-    """Warn if the variables are too few for the stream so far, with a number that suffices; return whether they are.
+    """Warn if the variables are too few for the stream so far, and advise a number; return whether they are too few.
 
     Args:
         inducing: The family.
         kernel: The kernel.
         stacklevel: Stack level of the user's code, as for `warnings.warn`.
     """
-    least = inducing.num_needed(kernel, RESOLVED) if inducing.started else None
+    least = inducing.num_needed(kernel, MIN_RESOLVED) if inducing.started else None
     if least is None or least <= inducing.num_inducing:
         return False
     warnings.warn(
-        f"{inducing.num_inducing} {type(inducing).__name__} variables are too few for a stream that is this long "
-        f"against the kernel's lengthscale; about {inducing.num_needed(kernel)} would resolve it"
-        + ("" if least < MAX_ADVISED else ": points, or a memory with a window, may serve better"),
+        f"{inducing.num_inducing} {type(inducing).__name__} variables are too few for a stream this long relative to "
+        f"the kernel's lengthscale; about {inducing.num_needed(kernel)} would resolve it"
+        + ("" if least < MAX_ADVISED else ": points, or a memory with a window, may be a better choice"),
         ResolutionWarning,
         stacklevel=stacklevel,
     )
@@ -58,10 +58,9 @@ def warn_unresolved(inducing: InducingVariables, kernel: Kernel, stacklevel: int
 def warn_misfit(
     posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, stacklevel: int
 ) -> None:
-    """Warn if 1/N Σ (y - mean)² / var of data just learnt is far above 1, which a model that suits them stays below.
+    """Warn if 1/N Σ (y - mean)² / var of data just learnt is far above 1: too smooth a kernel, or too little noise.
 
-    A kernel that is too smooth, or a noise that is too small, leaves more. Nothing is checked where the variables are
-    too few to follow the kernel.
+    Nothing is checked if the variables are too few to resolve the kernel.
 
     Args:
         posterior: The posterior, with q(u) at its optimum.
@@ -76,17 +75,16 @@ def warn_misfit(
     index = torch.linspace(0, len(x) - 1, min(len(x), MAX_POINTS), device=x.device).round().long()
     frame, q = posterior.q(kernel)
     a, prior = frame.features(x[index])
-    if (residual_variance(a, prior) / prior).mean() > 1 - RESOLVED:
+    if (residual_variance(a, prior) / prior).mean() > 1 - MIN_RESOLVED:
         return
     predicted = predictive(likelihood, *q.marginals(a, prior))
     excess = float(((y[..., index] - predicted.mean) ** 2 / predicted.variance).mean())
     if excess <= max(MAX_MEAN_SQUARE, chdtri(len(index), SIGNIFICANCE) / len(index)):
         return
     warnings.warn(
-        f"the data of this task lie, in mean square, {excess:.0f} times as far from the predictions for them as these "
-        "expect: kernel and noise, found on earlier data, do not suit them, and predictions here are too sure. Train "
-        "them on (train_hyperparameters=True; in configs hyperparameters: train_always), or find them on a longer "
-        "first task",
+        f"squared residuals of this task are on average {excess:.0f} times the predictive variance: kernel and noise, "
+        "fitted to earlier data, do not suit these, and predictions are overconfident. Train them in every task "
+        "(train_hyperparameters=True; in configs hyperparameters: train_always), or fit them to a longer first task",
         MisfitWarning,
         stacklevel=stacklevel,
     )

@@ -21,10 +21,10 @@ from gpvae.streaming import StreamingPosterior
 
 @dataclass(frozen=True)
 class Training:
-    """How to train what has no closed form.
+    """Options of training by gradients.
 
-    Adam trains inducing points and hyperparameters, with q(u) at its optimum for them: in closed form, or by natural
-    gradients. It trains q(u) itself with minibatches, or where nothing else is trained and steps or lr are given.
+    Adam trains inducing points and hyperparameters, with q(u) at its optimum, in closed form or by natural gradients.
+    It trains q(u) itself with minibatches, or if nothing else is trained and steps or lr are given.
 
     Attributes:
         steps: Steps of Adam, 1,000 if not given.
@@ -44,12 +44,12 @@ class Training:
         for name, least in (("steps", 0), ("batch_size", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
-                raise ValueError(f"{name} is at least {least}, got {value}")
+                raise ValueError(f"{name} must be at least {least}, got {value}")
         if self.lr is not None and not self.lr > 0:
-            raise ValueError(f"lr is above zero, got {self.lr}")
+            raise ValueError(f"lr must be positive, got {self.lr}")
 
     def takes_minibatches(self, num_data: int) -> bool:
-        """Whether a batch is only a part of the data."""
+        """Whether the data are split into minibatches."""
         return self.batch_size is not None and self.batch_size < num_data
 
     @property
@@ -91,7 +91,7 @@ def absorb(
 def check_finite(posterior: StreamingPosterior) -> None:
     """Raise unless the site of a posterior is finite."""
     if not all(bool(torch.isfinite(buffer).all()) for buffer in (posterior.c, posterior.h, posterior.G)):
-        raise FloatingPointError("the update gave values that are not finite; scale inputs and targets")
+        raise FloatingPointError("the update produced NaN or infinite values; scale inputs and targets")
 
 
 @torch.no_grad()
@@ -115,7 +115,7 @@ def _train_free_form(
     training: Training,
     trained: list[nn.Parameter],
 ) -> None:
-    """Train q(v) by Adam, starting from what the past says, together with whatever else is trained."""
+    """Train q(v) by Adam, starting from the posterior given the past, together with the other trained parameters."""
     elbo = FreeFormBound(posterior, kernel, likelihood, x, y, fixed=not trained)
     q = FreeForm(Posterior.from_site(elbo.past))
     batches = _batches(len(x), training.batch_size, x.device)
@@ -137,14 +137,14 @@ def best_bound(
 ) -> Callable[[], Tensor]:
     """The bound of a task that has begun, with q(u) at its optimum, as a function of the hyperparameters.
 
-    Where the likelihood is not Gaussian the optimum is found by natural gradients. The bound does not change to first
-    order with q there, so its gradient is the one with q held fixed.
+    If the likelihood is not Gaussian, the optimum is found by natural gradients. There the bound is stationary in q, so
+    its gradient is the one with q held fixed.
     """
 
     def conjugate() -> Tensor:
         return collapsed_site(posterior, kernel, likelihood.noise, x, y)[1].log_evidence().sum()
 
-    sites = PointSites.none(y)
+    sites = PointSites.zero(y)
 
     def free_form() -> Tensor:
         frame, past = posterior.task(kernel)
@@ -162,10 +162,10 @@ def maximise(
     """Maximise an objective with Adam, and keep the best parameters found.
 
     Args:
-        objective: A scalar, evaluated anew at each step.
-        parameters: What to train.
+        objective: Returns a scalar; called at each step.
+        parameters: The parameters to train.
         training: Steps, learning rate and whether to show progress.
-        noisy: The objective is estimated from minibatches, so its best value is unknown; the last parameters are kept.
+        noisy: The objective is a minibatch estimate, so the last parameters are kept instead of the best.
 
     Raises:
         FloatingPointError: The objective is no longer finite.
@@ -193,7 +193,7 @@ def maximise(
 
 @contextmanager
 def only_training(parameters: Iterable[nn.Parameter], *modules: nn.Module) -> Iterator[None]:
-    """Within the block, nothing in the modules requires a gradient but the given parameters."""
+    """Within the block, only the given parameters of the modules require gradients."""
     trained = {id(p) for p in parameters}
     before = [(p, p.requires_grad) for module in modules for p in module.parameters()]
     try:
@@ -206,7 +206,7 @@ def only_training(parameters: Iterable[nn.Parameter], *modules: nn.Module) -> It
 
 
 def _batches(num_data: int, batch_size: int | None, device: torch.device) -> Iterator[Tensor | slice]:
-    """An endless iterator of minibatch indices, reshuffled at every pass."""
+    """An endless iterator over minibatch indices, reshuffled after every pass."""
     rng = torch.Generator().manual_seed(0)
     while True:
         if batch_size is None or batch_size >= num_data:

@@ -1,4 +1,4 @@
-"""What the package needs of a gpytorch kernel: dense covariances, and its stationary components."""
+"""Access to gpytorch kernels: dense covariances, and stationary components."""
 
 from dataclasses import dataclass
 
@@ -17,20 +17,20 @@ def covariance(kernel: Kernel, x1: Tensor, x2: Tensor) -> Tensor:
 def variance(kernel: Kernel, x: Tensor) -> Tensor:
     """k(x_n, x_n), `[*L, N]`.
 
-    Inputs get the kernel's batch axes first: else gpytorch takes the answer for a matrix where L = N, and gives its
-    diagonal.
+    Inputs are first expanded to the kernel's batch shape; otherwise gpytorch mistakes the result for a matrix if L = N,
+    and returns its diagonal.
     """
     batch = torch.broadcast_shapes(kernel.batch_shape, x.shape[:-2])
     return kernel(x.expand(*batch, *x.shape[-2:]), diag=True)
 
 
 def flat_parameters(kernel: Kernel) -> Tensor:
-    """All parameters of a kernel in one vector, by which to tell whether it has changed."""
+    """All parameters of a kernel in one vector, to detect changes."""
     return torch.cat([p.reshape(-1) for p in kernel.parameters()] or [torch.zeros(0)])
 
 
 class UnsupportedKernelError(TypeError):
-    """A family of inducing variables cannot serve this kernel."""
+    """A family of inducing variables does not support this kernel."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Component:
     Attributes:
         kernel: The RBF or Matérn kernel itself.
         variance: v, `[*L]`.
-        active_dims: The input dimensions it looks at; all of them if not given.
+        active_dims: The input dimensions it depends on; all if None.
     """
 
     kernel: RBFKernel | MaternKernel
@@ -68,7 +68,7 @@ def components(kernel: Kernel) -> list[Component]:
         return [Component(kernel, torch.ones_like(kernel.lengthscale[..., 0, 0]), kernel.active_dims)]
     if type(kernel) is ScaleKernel:
         if kernel.active_dims is not None and isinstance(kernel.base_kernel, AdditiveKernel):
-            raise UnsupportedKernelError("give active_dims to the terms of a sum of kernels, not to the sum")
+            raise UnsupportedKernelError("set active_dims on the terms of a sum of kernels, not on the sum")
         return [
             Component(c.kernel, kernel.outputscale * c.variance, _first(kernel.active_dims, c.active_dims))
             for c in components(kernel.base_kernel)
@@ -76,11 +76,11 @@ def components(kernel: Kernel) -> list[Component]:
     if type(kernel) is AdditiveKernel and kernel.active_dims is None:
         return [c for part in kernel.kernels for c in components(part)]
     raise UnsupportedKernelError(
-        f"{type(kernel).__name__} has no spectral density here; expected RBFKernel or MaternKernel, "
-        "scaled by ScaleKernel and summed by + as you like"
+        f"the spectral density of {type(kernel).__name__} is not known; expected RBFKernel or MaternKernel, "
+        "optionally scaled by ScaleKernel and summed"
     )
 
 
 def _first(outer: Tensor | None, inner: Tensor | None) -> Tensor | None:
-    """A scaled kernel selects dimensions for what it scales."""
+    """The `active_dims` of a scaled kernel, which take precedence over those of its base kernel."""
     return inner if outer is None else outer

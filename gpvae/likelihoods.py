@@ -1,4 +1,4 @@
-"""What the package asks of a gpytorch likelihood: valid targets, expected log density, predictive marginals."""
+"""Access to gpytorch likelihoods: checks of targets, expected log densities, predictive marginals."""
 
 import math
 
@@ -24,7 +24,7 @@ NUM_NODES = 64
 
 
 def check_likelihood(likelihood: Likelihood) -> None:
-    """Raise unless the likelihood is one of a single function value at each input."""
+    """Raise unless the likelihood depends on a single function value at each input."""
     if not isinstance(likelihood, GaussianLikelihood | _OneDimensionalLikelihood):
         raise TypeError(
             f"{type(likelihood).__name__} is not supported; use gpytorch's GaussianLikelihood, BernoulliLikelihood, "
@@ -33,7 +33,7 @@ def check_likelihood(likelihood: Likelihood) -> None:
 
 
 def scale_of_function(likelihood: Likelihood, y: Tensor) -> float:
-    """Approximate mean square of f for given targets; 1 where the targets do not determine it."""
+    """Approximate mean square of f for given targets; 1 if the targets do not determine it."""
     power = float((y**2).mean())
     return power if power > 0 and isinstance(likelihood, (GaussianLikelihood, *COUNTS)) else 1.0
 
@@ -44,10 +44,10 @@ def is_gaussian(likelihood: Likelihood) -> bool:
 
 
 def check_targets(likelihood: Likelihood, y: Tensor) -> None:
-    """Raise unless every target can come from the likelihood.
+    """Raise unless every target is in the support of the likelihood.
 
     Raises:
-        ValueError: Some target is impossible, with its value and what was expected.
+        ValueError: Some target is not; the message has its value and what was expected.
     """
     if isinstance(likelihood, BernoulliLikelihood):
         wrong, expected = (y != 0) & (y != 1), "labels 0 or 1"
@@ -57,7 +57,7 @@ def check_targets(likelihood: Likelihood, y: Tensor) -> None:
         return
     if bool(wrong.any()):
         example = float(y[wrong].flatten()[0])
-        raise ValueError(f"{type(likelihood).__name__} takes {expected}; got {example:g} among the targets")
+        raise ValueError(f"{type(likelihood).__name__} expects {expected}; got {example:g} among the targets")
 
 
 def expected_log_prob(likelihood: Likelihood, y: Tensor, mean: Tensor, var: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ def expected_log_prob(likelihood: Likelihood, y: Tensor, mean: Tensor, var: Tens
 
 
 def predictive(likelihood: Likelihood, mean: Tensor, var: Tensor) -> Distribution:
-    """The marginal distribution of y for f ~ N(mean, var), point by point.
+    """The marginal distribution of y at each point for f ~ N(mean, var).
 
     Normal and Bernoulli in closed form; otherwise a mixture of the likelihood over Gauss-Hermite nodes of f.
     """

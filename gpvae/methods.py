@@ -33,20 +33,20 @@ LIKELIHOODS: dict[LikelihoodName, type[Likelihood]] = {
     "poisson": PoissonLikelihood,
 }
 SMOOTHNESS: dict[KernelName, float] = {"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}
-#: All that `gpvae.inducing` names, but for the contracts.
+#: The concrete classes of `gpvae.inducing`.
 FAMILIES = tuple(name for name in inducing.__all__ if not inspect.isabstract(getattr(inducing, name)))
 
 
 @dataclass(frozen=True)
 class Method:
-    """What a method of the literature is made of.
+    """The components of a method of the literature.
 
     Attributes:
-        family: Its inducing variables, for inputs that are time.
-        family_in_space: Those for inputs of several dimensions, where they differ.
+        family: Its inducing variables, for inputs of one dimension.
+        family_in_space: Its inducing variables for inputs of several dimensions, if they differ.
         options: Options of the family.
-        inference: How q(u) is found, where the method says so.
-        kernel: The kernel it is made for.
+        inference: How q(u) is found, if the method specifies it.
+        kernel: Its default kernel.
     """
 
     family: str
@@ -72,10 +72,10 @@ METHODS: dict[str, Method] = {
 
 
 def find_method(name: str) -> Method:
-    """The method of a name: one of the literature, a family of inducing variables, or `auto`.
+    """Find a method by name: one of the literature, a family of inducing variables, or `auto`.
 
     Raises:
-        ValueError: There is none; the message names the nearest.
+        ValueError: There is no such method; the message suggests the nearest name.
     """
     checks.choice("method", name, METHODS)
     return METHODS[name]
@@ -87,9 +87,9 @@ def build_kernel(name: KernelName, input_dim: int) -> Kernel:
 
 
 def latent_kernel(name: KernelName, latent_dim: int, shortest: float, longest: float) -> Kernel:
-    """Kernels of variance one, with lengthscales, learnt as logarithms, spread evenly in logarithm between two."""
+    """A kernel of batch shape `[L]` and variance one, with log-spaced lengthscales that are learnt as logarithms."""
     if not 0 < shortest <= longest:
-        raise ValueError(f"lengthscales need 0 < shortest <= longest, got {shortest=}, {longest=}")
+        raise ValueError(f"lengthscales must satisfy 0 < shortest <= longest, got {shortest=}, {longest=}")
     logarithm = Positive(torch.exp, torch.log)
     kernel = _base_kernel(name, batch_shape=torch.Size([latent_dim]), lengthscale_constraint=logarithm).double()
     spread = torch.linspace(0, 1, latent_dim, dtype=torch.float64)
@@ -101,7 +101,7 @@ def _base_kernel(name: KernelName, **options: Any) -> RBFKernel | MaternKernel:
     return RBFKernel(**options) if name == "rbf" else MaternKernel(nu=SMOOTHNESS[name], **options)
 
 
-def families_of(
+def build_method_families(
     method: Method,
     inducing: str | None,
     num_inducing: int,
@@ -109,14 +109,14 @@ def families_of(
     seed: int,
     options: Mapping[str, Scalar] | None,
 ) -> list[InducingVariables]:
-    """The families of inducing variables of a method, or another one in their place.
+    """Build the families of inducing variables of a method, or another family in their place.
 
     Args:
         method: The method.
-        inducing: Name of the family to take instead; that of the method, with its options, if not given.
+        inducing: Name of another family; that of the method, with its options, if not given.
         num_inducing: Number of variables.
         input_dim: Input dimension.
-        seed: Seed, for the families that ask for it.
+        seed: Seed, for families that take it.
         options: Further options of the family.
     """
     own = (method.family_in_space if input_dim > 1 else None) or method.family
@@ -127,17 +127,17 @@ def families_of(
 def build_families(
     name: str, num_inducing: int, input_dim: int, seed: int, options: Mapping[str, Scalar]
 ) -> list[InducingVariables]:
-    """The families of inducing variables of a name: one, or those that `auto` chooses from.
+    """Build the families of inducing variables of a name: one, or those that `auto` chooses from.
 
     Args:
         name: Name of a class in `gpvae.inducing`, or `auto`.
         num_inducing: Number of variables.
-        input_dim: Input dimension, for the families that ask for it.
-        seed: Seed, for the families that ask for it.
+        input_dim: Input dimension, for families that take it.
+        seed: Seed, for families that take it.
         options: Further arguments of the class.
 
     Raises:
-        ValueError: No such family, or no such option; the message names the nearest.
+        ValueError: There is no such family or option; the message suggests the nearest name.
     """
     names = [family.__name__ for family in AUTO_FAMILIES] if name == AUTO else [name]
     return [_build_family(part, num_inducing, {"input_dim": input_dim, "seed": seed}, options) for part in names]
@@ -155,4 +155,4 @@ def _build_family(
     try:
         return family(num_inducing, **{**asked, **options})
     except TypeError as error:  # an argument without a default
-        raise ValueError(f"{name} cannot be built: {error}; give it among the inducing options") from error
+        raise ValueError(f"{name} cannot be built: {error}; pass it in the options of the family") from error

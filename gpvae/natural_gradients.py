@@ -1,8 +1,8 @@
 """Natural-gradient inference: a Gaussian site for every point in place of a free-form q(v) (Khan & Lin 2017).
 
 With q(f_n) = N(m, s) and E = E_q log p(y_n | f_n), a step moves the site of point n towards precision -2 ∂E/∂s and
-natural mean ∂E/∂m - 2 m ∂E/∂s. For a Gaussian likelihood one full step is exact; for others a few dozen steps do what
-takes Adam thousands.
+natural mean ∂E/∂m - 2 m ∂E/∂s. One full step is exact for a Gaussian likelihood; others take a few dozen steps, where
+Adam takes thousands.
 """
 
 import logging
@@ -20,13 +20,13 @@ from gpvae.utils.linalg import matvec
 
 logger = logging.getLogger(__name__)
 
-#: The search stops when a step has to be shorter than this to raise the bound.
-SMALLEST_STEP = 1e-6
+#: The search stops when even a step of this size does not raise the bound.
+MIN_STEP = 1e-6
 
 
 @dataclass
 class PointSites:
-    """The sites of a task's points, kept so that a search can go on from them.
+    """The sites of a task's points, from which a search can continue.
 
     Attributes:
         precision: `[*L, N]`.
@@ -37,7 +37,7 @@ class PointSites:
     natural_mean: Tensor
 
     @classmethod
-    def none(cls, y: Tensor) -> "PointSites":
+    def zero(cls, y: Tensor) -> "PointSites":
         """Sites without information."""
         return cls(torch.zeros_like(y), torch.zeros_like(y))
 
@@ -68,13 +68,13 @@ def natural_posterior(
         prior: Prior variances of f there, `[*L, N]`.
         y: Targets, `[*L, N]`.
         steps: Maximum number of steps.
-        lr: Step size, up to 1; halved where a step would lower the bound.
+        lr: Step size, up to 1; halved when a step would lower the bound.
         tolerance: Stop when a step of size 1 would change the bound by less than this share.
         sites: Sites to start from, updated in place.
     """
     if not 0 < lr <= 1:
-        raise ValueError(f"the step size of natural gradients lies above 0 and up to 1, got lr={lr}")
-    sites = PointSites.none(y) if sites is None else sites
+        raise ValueError(f"the step size of natural gradients must be above 0 and at most 1, got lr={lr}")
+    sites = PointSites.zero(y) if sites is None else sites
     q = sites.posterior(past, a)
     bound = task_elbo(q, past, likelihood, a, prior, y, y.shape[-1])
     step = lr
@@ -91,9 +91,9 @@ def natural_posterior(
         proposed = moved.posterior(past, a)
         new_bound = task_elbo(proposed, past, likelihood, a, prior, y, y.shape[-1])
         gain = float((new_bound - bound).sum() / bound.abs().sum())
-        if not gain > -tolerance:  # too far, or not a number
+        if not gain > -tolerance:  # the step is too long, or the bound NaN
             step /= 2
-            if step < SMALLEST_STEP:
+            if step < MIN_STEP:
                 break
             continue
         sites.precision, sites.natural_mean = moved.precision, moved.natural_mean
@@ -101,5 +101,5 @@ def natural_posterior(
         if abs(gain) <= step * tolerance:
             return q, bound
         step = min(2 * step, lr)
-    logger.info("natural gradients have not converged: the bound may lie below its optimum")
+    logger.info("natural gradients did not converge: the bound may be below its optimum")
     return q, bound

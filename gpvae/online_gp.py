@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
 from gpvae import hyperparameters
-from gpvae.bounds import CHUNK
+from gpvae.bounds import CHUNK_SIZE
 from gpvae.diagnostics import warn_misfit, warn_unresolved
 from gpvae.inducing import InducingVariables
-from gpvae.inducing.auto import families
+from gpvae.inducing.auto import as_families
 from gpvae.inference import Training, absorb, best_bound
 from gpvae.kernels import covariance, variance
 from gpvae.likelihoods import check_likelihood, check_targets, is_gaussian, predictive
@@ -37,9 +37,9 @@ class OnlineGP(nn.Module):
     Its prior mean is zero: centre the targets. Predictions carry no gradients.
 
     Args:
-        inducing: A family of inducing variables; several of them, which all learn and of which the one with the
-            highest bound answers; or `"auto"`, which stands for LegS and CosS.
-        kernel: A gpytorch kernel, turned to double precision. Its batch shape `*L` makes as many independent outputs.
+        inducing: A family of inducing variables; several, which are all updated, while the one with the highest bound
+            predicts; or `"auto"` for LegS and CosS.
+        kernel: A gpytorch kernel, converted to double precision. Its batch shape `*L` gives independent outputs.
         likelihood: A gpytorch likelihood: Gaussian, Bernoulli, negative binomial or Poisson.
         num_inducing: Number of inducing variables for `inducing="auto"`.
         power: 0 for the variational bound; above 0 for power expectation propagation (Gaussian likelihood only).
@@ -62,10 +62,10 @@ class OnlineGP(nn.Module):
         super().__init__()
         check_likelihood(likelihood)
         if power and not is_gaussian(likelihood):
-            raise ValueError(f"power={power} needs a Gaussian likelihood, got {type(likelihood).__name__}")
+            raise ValueError(f"power={power} requires a Gaussian likelihood, got {type(likelihood).__name__}")
         self.kernel = kernel.double()
         self.likelihood = likelihood.double()
-        posteriors = [StreamingPosterior(family, power) for family in families(inducing, num_inducing)]
+        posteriors = [StreamingPosterior(family, power) for family in as_families(inducing, num_inducing)]
         self.posteriors = nn.ModuleList(posteriors)  # type: ignore[assignment]
         self.register_load_state_dict_pre_hook(rename_former_children)  # type: ignore[no-untyped-call]
         self.register_buffer("best", torch.zeros((), dtype=torch.int64))
@@ -73,17 +73,17 @@ class OnlineGP(nn.Module):
 
     @property
     def posterior(self) -> StreamingPosterior:
-        """The streaming posterior that answers."""
+        """The streaming posterior with the highest bound."""
         return self.posteriors[int(self.best)]
 
     @property
     def inducing(self) -> InducingVariables:
-        """The family of inducing variables that answers."""
+        """The family of inducing variables with the highest bound."""
         return self.posterior.inducing
 
     @torch.no_grad()
     def bound(self) -> Tensor:
-        """The bound on the log evidence of all data so far, `[*L]`, if kernel and noise have stayed as they are."""
+        """The bound on the log evidence of all data so far, `[*L]`, if kernel and noise have not changed."""
         if not self.posterior.started:
             return self.posterior.c.expand(self.kernel.batch_shape)
         return self.posterior.present(self.kernel)[1].log_evidence()
@@ -98,13 +98,13 @@ class OnlineGP(nn.Module):
     ) -> "OnlineGP":
         """Fit the hyperparameters of kernel and likelihood to one batch, without absorbing it.
 
-        L-BFGS from several starts, within bounds, on the evidence of an exact GP; on the sparse bound where there are
+        L-BFGS from several starts, within bounds, on the evidence of an exact GP, or on the sparse bound if there are
         more than `max_exact` points or the likelihood is not Gaussian.
 
         Args:
             x: Inputs `[N]` or `[N, D]`.
             y: Targets `[*L, N]`.
-            max_exact: Most points for an exact GP.
+            max_exact: Maximum number of points for an exact GP.
             shortest: Shortest lengthscale allowed, relative to the extent of the inputs; see `hyperparameters.fit`.
         """
         x, y = self.check(x, y)
@@ -125,18 +125,18 @@ class OnlineGP(nn.Module):
         batch_size: int | None = None,
         progress: bool = False,
     ) -> "OnlineGP":
-        """Absorb a batch. If anything goes wrong the model stays as it was.
+        """Absorb a batch. On any error the model stays as it was.
 
-        With a Gaussian likelihood the posterior has a closed form, and gradient steps are only taken where the
-        inducing points or the hyperparameters are trained. With other likelihoods natural gradients find q(u) in a
-        few dozen steps; Adam does where `steps`, `lr` or `batch_size` are given or anything else is trained too.
+        With a Gaussian likelihood the posterior has a closed form, and gradient steps are taken only to train inducing
+        points or hyperparameters. With other likelihoods q(u) is found by natural gradients in a few dozen steps, or by
+        Adam if `steps`, `lr` or `batch_size` are given or other parameters are trained.
 
         Args:
             x: Inputs `[N]` or `[N, D]`.
             y: Targets `[*L, N]`.
-            steps: Steps of Adam, where there is something to train; 1,000 if not given.
+            steps: Steps of Adam, if there are parameters to train; 1,000 if not given.
             lr: Learning rate of Adam, 0.01 if not given.
-            train_hyperparameters: Train kernel and likelihood too; the site of the past stays as it is.
+            train_hyperparameters: Also train kernel and likelihood; the site of the past is not changed.
             batch_size: Minibatch size for likelihoods other than Gaussian; all points if not given.
             progress: Show a progress bar.
         """
@@ -152,7 +152,7 @@ class OnlineGP(nn.Module):
         return self
 
     def conclude(self, x: Tensor, y: Tensor, at_optimum: bool = True) -> None:
-        """Choose the posterior that answers once all have ended a task, and warn if the model does not suit the data.
+        """Select the posterior with the highest bound after a task, and warn if the model does not suit the data.
 
         Args:
             x: Inputs of the task, `[N, D]`.
@@ -168,12 +168,12 @@ class OnlineGP(nn.Module):
             warn_misfit(self.posterior, self.kernel, self.likelihood, x, y, stacklevel=5)
 
     def replace_inducing(self, inducing: InducingVariables) -> "OnlineGP":
-        """Go on with another family, or more variables of the same, keeping what has been learnt.
+        """Continue with another family, or more variables of the same, keeping what has been learnt.
 
         Args:
             inducing: The new family, for instance `LegS(300)` after a warning that 150 are too few.
         """
-        (family,) = families([inducing])
+        (family,) = as_families([inducing])
         posterior = copy.deepcopy(self.posterior)
         posterior.replace(self.kernel, family)
         self.posteriors = nn.ModuleList([posterior])  # type: ignore[assignment]
@@ -187,7 +187,7 @@ class OnlineGP(nn.Module):
 
         Args:
             x: Inputs `[N]` or `[N, D]`.
-            joint: Give a multivariate normal with the full covariance.
+            joint: Return a multivariate normal with the full covariance.
         """
         x = self._checked_inputs(x)
         if not self.posterior.started:
@@ -200,7 +200,7 @@ class OnlineGP(nn.Module):
             a, prior = frame.features(x)
             mean, _ = q.marginals(a, prior)
             return MultivariateNormal(mean, to_linear_operator(q.covariance(a, frame.inducing.kff(self.kernel, x))))
-        parts = [q.marginals(*frame.features(part)) for part in x.split(CHUNK)]
+        parts = [q.marginals(*frame.features(part)) for part in x.split(CHUNK_SIZE)]
         mean, var = (torch.cat(values, -1) for values in zip(*parts, strict=True))
         return Normal(mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt())
 
@@ -239,14 +239,14 @@ class OnlineGP(nn.Module):
         """
         x = self._checked_inputs(x)
         if not self.posterior.started:
-            raise RuntimeError("there is nothing to reconstruct before the first update")
+            raise RuntimeError("cannot reconstruct before the first update")
         frame, q = self.posterior.q(self.kernel)
         half = frame.inducing.basis(x) @ frame.L  # g(x)ᵀ L
         spread = (half @ q.root).norm(dim=-1).clamp_min(torch.finfo(half.dtype).tiny)
         return Normal(matvec(half, q.mean), spread)
 
     def check(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
-        """Inputs `[N, D]` and targets `[*L, N]` as tensors of the model; an error says what is wrong with them."""
+        """Convert inputs to `[N, D]` and targets to `[*L, N]`; raise if they are not valid."""
         x = self._checked_inputs(x)
         y = checks.targets(y, x, self.kernel.batch_shape)
         check_targets(self.likelihood, y)
@@ -268,7 +268,7 @@ class OnlineGP(nn.Module):
             raise
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """Load a state, all or nothing, that was saved from a model built in the same way."""
+        """Load the state of a model built in the same way; on any error this model stays as it was."""
         with self._all_or_nothing():
             return super().load_state_dict(state_dict, *args, **kwargs)
 

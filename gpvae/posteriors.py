@@ -35,7 +35,7 @@ class Posterior:
         return Site.of_posterior(self.mean, inverse.mT @ inverse, bound)
 
     def marginals(self, a: Tensor, prior: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and variance of f where the features are a `[*L, M, N]` and the prior variance is `[*L, N]`.
+        """Mean and variance of f, given features a `[*L, M, N]` and prior variances `[*L, N]`.
 
         aᵀ mean, and kff - |a|² + |rootᵀ a|².
         """
@@ -60,10 +60,10 @@ class Posterior:
 
 
 class FreeForm(nn.Module):
-    """A trainable posterior, started at the one given.
+    """A trainable posterior.
 
     Args:
-        start: Where to start, for instance what the past alone says.
+        start: Its initial value, for instance the posterior given the past.
     """
 
     def __init__(self, start: Posterior) -> None:
@@ -73,7 +73,7 @@ class FreeForm(nn.Module):
 
     @torch.no_grad()
     def restart(self, posterior: Posterior) -> None:
-        """Go on from another posterior, in place."""
+        """Set the parameters to those of another posterior, in place."""
         self.mean.copy_(posterior.mean)
         self.root.copy_(posterior.root)
 

@@ -58,13 +58,13 @@ class Site:
         Args:
             mean: `[*B, M]`.
             P: Precision, `[*B, M, M]`.
-            log_evidence: What the log evidence of the site shall be, `[*B]`.
+            log_evidence: The log evidence of the site, `[*B]`.
         """
         site = cls(torch.zeros_like(log_evidence), matvec(P, mean), P - identity_like(P))
         return cls(log_evidence - site.log_evidence(), site.h, site.G)
 
     def with_precision(self, G: Tensor) -> "Site":
-        """The site with another G that leaves the posterior mean (I+G)⁻¹h and the log evidence as they are.
+        """The site with another G, but the same posterior mean (I+G)⁻¹h and log evidence.
 
         Args:
             G: Broadcast to `[*B, M, M]`.
@@ -73,17 +73,17 @@ class Site:
         mean = torch.linalg.solve_triangular(P.mT, half[..., None], upper=True)[..., 0]
         return Site.of_posterior(mean, precision(G), self._log_evidence(P, half))
 
-    def through(self, U: Tensor) -> "Site":
-        """What this site says about w = Uᵀv: with the same q(w), N(Uᵀ mean, UᵀΣU), and the same log evidence.
+    def project(self, U: Tensor) -> "Site":
+        """The site on w = Uᵀv with the same marginal posterior q(w) = N(Uᵀ mean, UᵀΣU) and the same log evidence.
 
         Args:
             U: Orthonormal columns, so that w has the prior N(0, I) too, `[*L, M, r]`.
         """
         P, half = self._factors()
-        seen = solve_lower(P, U)
-        root = cholesky(seen.mT @ seen, jitter=0.0)
+        V = solve_lower(P, U)
+        root = cholesky(V.mT @ V, jitter=0.0)
         inverse = solve_lower(root, identity_like(root).expand_as(root))
-        return Site.of_posterior(matvec(seen.mT, half), inverse.mT @ inverse, self._log_evidence(P, half))
+        return Site.of_posterior(matvec(V.mT, half), inverse.mT @ inverse, self._log_evidence(P, half))
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def gaussian_site(a: Tensor, y: Tensor, noise: Tensor, residual: Tensor, power: 
 
 
 def residual_variance(a: Tensor, prior: Tensor) -> Tensor:
-    """kff - qff >= 0: what features a `[*L, M, N]` leave of the prior variance `[*L, N]`."""
+    """kff - qff >= 0: the prior variance `[*L, N]` that features a `[*L, M, N]` do not explain."""
     return (prior - (a**2).sum(-2)).clamp_min(0)
 
 

@@ -36,7 +36,7 @@ class Frame:
 
     @classmethod
     def of_past(cls, past: InducingVariables, kernel: Kernel) -> "Frame":
-        """Whiten variables adapted to an earlier kernel; `kuv` refuses where they are no longer the same."""
+        """Whiten variables adapted to an earlier kernel; `kuv` raises if they depend on it."""
         return cls(past, kernel, cholesky(past.kuv(kernel, past)))
 
     def features(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -47,8 +47,8 @@ class Frame:
 class StreamingPosterior(Resizable):
     """q(u) over a stream of tasks (paper, section 2.3 and algorithm 2, in sites).
 
-    Between tasks `past` equals `inducing`. During a task `inducing` has moved on to the new inputs while `past` and the
-    site stay as the previous task left them.
+    Between tasks `past` equals `inducing`. During a task `inducing` has advanced to the new inputs; `past` and the site
+    are those of the previous task.
 
     Args:
         inducing: A family of inducing variables.
@@ -64,7 +64,7 @@ class StreamingPosterior(Resizable):
     def __init__(self, inducing: InducingVariables, power: float = 0.0) -> None:
         super().__init__()
         if not 0 <= power <= 1:
-            raise ValueError(f"power lies between 0 (variational) and 1 (expectation propagation), got {power}")
+            raise ValueError(f"power must be between 0 (variational) and 1 (expectation propagation), got {power}")
         self.inducing = inducing
         self.past = copy.deepcopy(inducing).requires_grad_(False)
         self.power = power
@@ -83,7 +83,7 @@ class StreamingPosterior(Resizable):
 
     @property
     def site(self) -> Site:
-        """The site of all past data on L⁻¹ u of `past`, with L as it was at the time."""
+        """The site of all past data on L⁻¹ u of `past`, with L of the time of its consolidation."""
         return Site(self.c, self.h, self.G)
 
     def begin(self, kernel: Kernel, x: Tensor) -> None:
@@ -97,8 +97,8 @@ class StreamingPosterior(Resizable):
     def task_frame(self, kernel: Kernel) -> tuple[Frame, Transport]:
         """The frame of the present task, and the transport of past sites to it.
 
-        C = L⁻¹ kuv L_old⁻ᵀ. If the hyperparameters have changed since, the old site, a function of u_old, stays as it
-        was, and the prior of u_old is that of the present kernel: R = L_old⁻¹ kvv L_old⁻ᵀ - CᵀC.
+        C = L⁻¹ kuv L_old⁻ᵀ. If the hyperparameters have changed, the old site, a function of u_old, is kept, and the
+        prior of u_old is that of the present kernel: R = L_old⁻¹ kvv L_old⁻ᵀ - CᵀC.
         """
         frame = Frame.of(self.inducing, kernel)
         if not self.started:
@@ -114,18 +114,18 @@ class StreamingPosterior(Resizable):
         return frame, Transport(C, R, self.power)
 
     def task(self, kernel: Kernel) -> tuple[Frame, Site]:
-        """The frame of the present task, and the past seen from it."""
+        """The frame of the present task, and the past site transported to it."""
         frame, transport = self.task_frame(kernel)
         return frame, transport(self.site)
 
     def end(self, frame: Frame, site: Site) -> None:
         """Consolidate a task: its frame and site become the past."""
-        self._keep(site)
+        self._set_site(site)
         assign(self.L, frame.L)
         assign(self.kernel_parameters, flat_parameters(frame.kernel))
         self.past.load_state_dict(self.inducing.state_dict())
 
-    def _keep(self, site: Site) -> None:
+    def _set_site(self, site: Site) -> None:
         for buffer, value in ((self.c, site.c), (self.h, site.h), (self.G, site.G)):
             assign(buffer, value)
 
@@ -135,13 +135,13 @@ class StreamingPosterior(Resizable):
 
         Args:
             kernel: The kernel.
-            inducing: The new family; unless it has seen inputs of its own it takes the landmarks of the present one.
+            inducing: The new family; unless it has seen inputs, it starts from the landmarks of the present one.
         """
         inducing = inducing.to(self.h)
         if self.started and not inducing.started:
             if not isinstance(self.inducing, Functionals):
                 raise TypeError(
-                    f"{type(self.inducing).__name__} keeps no inputs from which {type(inducing).__name__} could start; "
+                    f"{type(self.inducing).__name__} keeps no inputs to start {type(inducing).__name__} from; "
                     "only families of function values (points, HiPPO over time) can be replaced"
                 )
             inducing.advance(kernel, self.inducing.landmarks.flatten(0, -2))
@@ -153,7 +153,7 @@ class StreamingPosterior(Resizable):
             self.end(*carried)
 
     def present(self, kernel: Kernel) -> tuple[Frame, Site]:
-        """The consolidated past in its own frame, under the kernel as it is now."""
+        """The consolidated past in its own frame, under the present kernel."""
         frame, transport = self.present_frame(kernel)
         return frame, transport(self.site)
 
@@ -171,6 +171,6 @@ class StreamingPosterior(Resizable):
         return frame, Posterior.from_site(site)
 
     def _unchanged(self, kernel: Kernel) -> bool:
-        """Whether the kernel is as it was when the past was consolidated, and is not being trained."""
+        """Whether the kernel is the one that the past was consolidated with, and is not being trained."""
         now = flat_parameters(kernel)
         return not (now.requires_grad and torch.is_grad_enabled()) and torch.equal(now, self.kernel_parameters)

@@ -1,4 +1,4 @@
-"""An independent judge in plain NumPy and SciPy: every quantity from its definition, nothing from gpvae.
+"""An independent oracle in plain NumPy and SciPy: every quantity from its definition, without imports from gpvae.
 
 Notation: x inputs `[N, D]`, k a covariance function of two sets of inputs, u inducing variables, M of them.
 """
@@ -142,7 +142,7 @@ class Projection(Variables):
     def __post_init__(self) -> None:
         low, high = support(self.name, self.start, self.end, self.window)
         self.edges = np.linspace(low, high, 5)
-        if self.name == "LagT":  # g ω decays like exp(-age/2), so what is old may be coarse
+        if self.name == "LagT":  # g ω decays like exp(-age/2), so old panels may be coarse
             self.edges = high - self.window * np.concatenate([np.linspace(80, 20, 11), np.linspace(18, 0, 10)])
         self.breaks = (low, high)
 

@@ -1,4 +1,4 @@
-"""The oracle keeps the laws that define what it computes, so that it may judge."""
+"""The oracle satisfies the identities that define what it computes."""
 
 import math
 

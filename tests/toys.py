@@ -25,7 +25,7 @@ from gpvae.inducing import (
     Points,
 )
 
-#: Every family, by name, for streams on [0, 3]; the kernel is a Matérn, which is what Fourier features ask for.
+#: Every family, by name, for streams on [0, 3] and a Matérn kernel, which Fourier features require.
 FAMILIES: dict[str, Callable[[int], InducingVariables]] = {
     "CosS": CosS,
     "FourierFeatures": lambda m: FourierFeatures(m, -1.0, 5.0),
@@ -100,13 +100,13 @@ def snapshot(module: torch.nn.Module) -> dict[str, Tensor]:
     return {name: value.clone() for name, value in module.state_dict().items()}
 
 
-def refused(
-    gp: OnlineGP, act: Callable[[], object], words: str | None, error: type[BaseException] = ValueError
+def assert_refused(
+    gp: OnlineGP, action: Callable[[], object], message: str | None, error: type[BaseException] = ValueError
 ) -> None:
-    """The act fails with these words and leaves the model as it was, and able to go on."""
+    """Assert that an action raises an error with this message, and leaves the model as it was."""
     before = snapshot(gp)
     gradients = [p.requires_grad for p in gp.parameters()]
-    with pytest.raises(error, match=words):
-        act()
+    with pytest.raises(error, match=message):
+        action()
     assert states_equal(before, snapshot(gp))
     assert gradients == [p.requires_grad for p in gp.parameters()]

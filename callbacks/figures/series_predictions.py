@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from datamodules.era5 import SeriesStream
-from gpvae.utils.distributed import own
+from gpvae.utils.distributed import own_items
 from gpvae.vae.model import GPVAE
 
 #: Variables that behave differently from each other; the first ones are drawn if available.
@@ -82,7 +82,7 @@ def distant_series(stream: SeriesStream) -> Tensor:
     Args:
         stream: The stream.
     """
-    series = own(stream.num_series).numpy()
+    series = own_items(stream.num_series).numpy()
     latitude, longitude = (degrees[series] for degrees in stream.coordinates[:2])
     east = (longitude - longitude[0] + 180) % 360 - 180
     distance = np.hypot(latitude - latitude[0], east * np.cos(np.radians(latitude[0])))

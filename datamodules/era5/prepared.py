@@ -19,7 +19,7 @@ from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
 from datamodules.era5.variables import check_observed
 from gpvae.utils.atomic import creating_folder, remove_abandoned
 from gpvae.utils.locks import excludes_others, exclusive
-from gpvae.utils.row_store import Files, Memory, RowStore, fill
+from gpvae.utils.row_store import Files, Memory, RowStore, compute_rows
 
 
 class TaskHours(NamedTuple):
@@ -142,7 +142,7 @@ def prepare(
             scaling = Scaling.fit(fields.variables, values[:, hours], mask[:, hours])
         for name, indices in task._asdict().items():
             hours = torch.from_numpy(indices - begin)
-            y, observed = fill(
+            y, observed = compute_rows(
                 store,
                 _file_names(name, number),
                 series,

@@ -38,7 +38,7 @@ def legendre(s: Tensor, degree: int) -> Tensor:
 
 
 def legendre_norms(degree: int, like: Tensor) -> Tensor:
-    """sqrt(2m + 1) for m = 0 .. degree - 1: what makes P_m orthonormal under the uniform measure."""
+    """sqrt(2m + 1) for m = 0 .. degree - 1: the factors that make P_m orthonormal under the uniform measure."""
     return (2 * torch.arange(degree, dtype=like.dtype, device=like.device) + 1).sqrt()
 
 

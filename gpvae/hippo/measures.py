@@ -63,7 +63,7 @@ class Measure(ABC):
         if not self.sliding:
             return t
         if window is None:
-            raise ValueError(f"{type(self).__name__} slides a window over time and needs its length `window`")
+            raise ValueError(f"{type(self).__name__} slides a window over time and requires its length `window`")
         return self.extent * window
 
     def projection(self, num_nodes: int, like: Tensor) -> tuple[Tensor, Tensor]:
@@ -150,7 +150,7 @@ class TranslatedLaguerre(Measure):
 
     @property
     def degree(self) -> float:
-        """L_m oscillates m times within 4mθ; the exponential over the cut support asks for the rest."""
+        """L_m oscillates m times within 4mθ; the other term is for the exponential over the cut support."""
         return 2.0 * math.sqrt(self.size * self.extent) + 2 * self.extent
 
     @property

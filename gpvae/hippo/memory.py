@@ -1,4 +1,4 @@
-"""Closed-form memory of a path: a whole block of steps in one update, no stepping.
+"""Closed-form memory of a path: a whole block of steps in one update.
 
 A path is piecewise constant: step i holds the value f_i during [i, i+1)·Δt.
 """
@@ -11,7 +11,7 @@ from gpvae.hippo.measures import Measure, ScaledLegendre
 
 
 def rescale(size: int, ratio: Tensor) -> Tensor:
-    """r G(r) `[M, M]`, which carries a LegS memory of [0, t1] over to [0, t2] when nothing new arrives.
+    """r G(r) `[M, M]`, which turns a LegS memory of [0, t1] into one of [0, t2] with a signal of zero on [t1, t2].
 
     G(r)[n, k] = <g_n^(t2), g_k^(t1)> on [0, t1], r = t1 / t2: lower triangular, and exact by M-node
     Gauss-Legendre because g_n^(t2) restricted to [0, t1] is a polynomial of degree n.
@@ -61,7 +61,7 @@ def transition(
     if not measure.sliding:
         if type(measure) is not ScaledLegendre:
             raise NotImplementedError(
-                f"{type(measure).__name__} has no closed-form update along a path; ScaledLegendre has"
+                f"{type(measure).__name__} has no closed-form update along a path; use ScaledLegendre"
             )
         t2 = t + num_steps * dt
         edges = (t + dt * torch.arange(num_steps + 1, dtype=t.dtype, device=t.device)) / t2

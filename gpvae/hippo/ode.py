@@ -1,4 +1,4 @@
-"""The paper's route: step the HiPPO ODE through time (sections 2.5 and 3.3). Kept for comparison.
+"""The HiPPO ODE, stepped through time as in the paper (sections 2.5 and 3.3), for comparison.
 
 `gpvae.hippo.memory` gives the exact result at a fraction of the cost.
 """
@@ -38,7 +38,7 @@ def evolve(
         window: θ of a sliding measure.
     """
     if scheme not in ("euler", "bilinear"):
-        raise ValueError(f"scheme is 'euler' or 'bilinear', got {scheme!r}")
+        raise ValueError(f"scheme must be 'euler' or 'bilinear', got {scheme!r}")
     A, B = measure.ode(memory)
     identity = identity_like(A)
     triangular = not bool(A.triu(1).any())

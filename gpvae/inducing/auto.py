@@ -1,19 +1,19 @@
-"""The families of inducing variables that a model tries."""
+"""Families of inducing variables that a model compares."""
 
 from collections.abc import Sequence
 
 from gpvae.inducing.base import InducingVariables
 from gpvae.inducing.time import CosS, LegS
 
-#: Stands for several families, of which the one with the highest bound answers.
+#: Stands for several families, of which the one with the highest bound predicts.
 AUTO = "auto"
 AUTO_FAMILIES = (LegS, CosS)
 
 
-def families(
+def as_families(
     inducing: InducingVariables | Sequence[InducingVariables] | str, num_inducing: int | None = None
 ) -> list[InducingVariables]:
-    """A family, several, or those that `"auto"` stands for.
+    """A list of families: those given, or those that `"auto"` stands for.
 
     Args:
         inducing: One family, a sequence of them, or `"auto"` for LegS and CosS.
@@ -21,11 +21,11 @@ def families(
     """
     if isinstance(inducing, str) and inducing == AUTO:
         if num_inducing is None:
-            raise ValueError('inducing="auto" needs num_inducing, the number of variables for LegS and CosS')
+            raise ValueError('inducing="auto" requires num_inducing, the number of variables for LegS and CosS')
         return [family(num_inducing) for family in AUTO_FAMILIES]
     given = inducing if isinstance(inducing, Sequence) else [inducing]
     found = [family for family in given if isinstance(family, InducingVariables)]
     if not found or len(found) < len(given):
         error = ValueError if isinstance(inducing, str) else TypeError
-        raise error(f'inducing is a family such as gpvae.inducing.LegS(150), or "auto"; got {inducing!r}')
+        raise error(f'inducing must be a family such as gpvae.inducing.LegS(150), or "auto"; got {inducing!r}')
     return found

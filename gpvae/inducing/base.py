@@ -1,4 +1,4 @@
-"""The interface of a family of inducing variables; code outside this package names no family.
+"""The interface of families of inducing variables; posteriors and bounds depend on nothing else.
 
 Shapes: `*L` batch of latent dimensions (the kernel's batch shape), M inducing variables, N inputs, D input dims.
 """
@@ -20,7 +20,7 @@ def check_dim(inducing: "InducingVariables", x: Tensor, dim: int) -> None:
         expected = "one dimension" if dim == 1 else f"{dim} dimensions"
         hint = "; use LegSPath or points for inputs of several dimensions" if dim == 1 else ""
         name, shape = type(inducing).__name__, tuple(x.shape)
-        raise ValueError(f"{name} takes inputs of {expected} here, got x of shape {shape}{hint}")
+        raise ValueError(f"{name} expects inputs of {expected}, got x of shape {shape}{hint}")
 
 
 class InducingVariables(Resizable, ABC):
@@ -38,7 +38,7 @@ class InducingVariables(Resizable, ABC):
     def __init__(self, num_inducing: int) -> None:
         super().__init__()
         if num_inducing < 1:
-            raise ValueError(f"num_inducing is at least 1, got {num_inducing}")
+            raise ValueError(f"num_inducing must be at least 1, got {num_inducing}")
         self.num_inducing = num_inducing
         self.register_buffer("num_advances", torch.zeros((), dtype=torch.int64))
 
@@ -57,7 +57,7 @@ class InducingVariables(Resizable, ABC):
 
     @abstractmethod
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
-        """Take in the inputs of a new task, `[N, D]`."""
+        """Advance to the inputs of a new task, `[N, D]`."""
 
     def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
         """cov(f(x), f(x)), `[*L, N, N]`: the kernel, or the approximation that the family's kuf is made with."""
@@ -69,7 +69,7 @@ class InducingVariables(Resizable, ABC):
             return old.combine(self.kuf(kernel, old.nodes).mT).mT
         raise TypeError(
             f"the covariance between {type(self).__name__} and older {type(old).__name__} is not known; "
-            "a stream can change its family when the older one is made of function values (points, HiPPO over time)"
+            "a stream can change its family only if the older one is made of function values (points, HiPPO over time)"
         )
 
     @torch.no_grad()
@@ -102,8 +102,8 @@ class InducingVariables(Resizable, ABC):
     def basis(self, x: Tensor) -> Tensor:
         """g_m(x) `[N, M]` of the finite-basis reconstruction f ≈ Σ u_m g_m (section 3.2), where there is one."""
         raise NotImplementedError(
-            f"{type(self).__name__} has no finite basis over its inputs to reconstruct from; "
-            "HiPPO families over time have (LegS, CosS, LegT, LagT, FouT)"
+            f"{type(self).__name__} has no finite basis to reconstruct from; "
+            "HiPPO families over time have one (LegS, CosS, LegT, LagT, FouT)"
         )
 
     def num_needed(self, kernel: Kernel, share: float = 0.99) -> int | None:
@@ -114,7 +114,7 @@ class InducingVariables(Resizable, ABC):
 class Functionals(InducingVariables):
     """Variables u = Wᵀ f(nodes), finite linear combinations of function values.
 
-    So kuu is positive semi-definite, kff - qff >= 0, and the bound is valid whatever the nodes are.
+    For any nodes, kuu is positive semi-definite, kff - qff >= 0, and the bound is valid.
     """
 
     @property

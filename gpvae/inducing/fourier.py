@@ -3,7 +3,7 @@
 u_m = <f, φ_m> in the kernel's RKHS on [a, b], φ = cos ω_m(x - a), sin ω_m(x - a), so that cov(u_m, f(x)) = φ_m(x)
 inside the interval. For Matérn-ν, ν = p - 1/2, λ = sqrt(2ν)/lengthscale and s(x) = (f, f', .., f^(p-1))(x),
 <g, h> = ∫ (λ + d/dx)^p g · (λ + d/dx)^p h dx / q + s_g(a)ᵀ P⁻¹ s_h(a), P = cov(s, s).
-Each φ_m is scaled so that its integral is one; else the diagonal of kuu would grow like ω^2p, beyond any jitter.
+Each φ_m is scaled so that its integral is one; otherwise the diagonal of kuu would grow like ω^2p, beyond any jitter.
 """
 
 import math
@@ -20,13 +20,13 @@ from gpvae.utils.resizable import assign, same
 
 
 class FourierFeatures(InducingVariables):
-    """Projections of f on sines and cosines over an interval that is known beforehand.
+    """Projections of f on sines and cosines over an interval that is known in advance.
 
     Args:
-        num_inducing: Number of waves M, best odd: a constant, and cosines and sines of equal frequency.
+        num_inducing: Number of waves M, preferably odd: a constant, and pairs of cosines and sines.
         start: a, a few lengthscales before the first input of the whole stream: the waves have the period b - a, so
-            close to its ends no number of them is exact.
-        end: b, as much after the last.
+            near its ends no number of them is exact.
+        end: b, a few lengthscales after the last input.
     """
 
     follows_kernel = False
@@ -37,7 +37,7 @@ class FourierFeatures(InducingVariables):
     def __init__(self, num_inducing: int, start: float, end: float) -> None:
         super().__init__(num_inducing)
         if not end > start:
-            raise ValueError(f"the interval needs end > start, got start={start}, end={end}")
+            raise ValueError(f"the interval must satisfy end > start, got start={start}, end={end}")
         self.register_buffer("start", torch.tensor(start, dtype=torch.float64))
         self.register_buffer("end", torch.tensor(end, dtype=torch.float64))
         self.register_buffer("settled", torch.zeros(0, dtype=torch.float64))
@@ -67,14 +67,13 @@ class FourierFeatures(InducingVariables):
         return kuf * self._scale(kernel)[..., None]
 
     def kuv(self, kernel: Kernel, old: InducingVariables) -> Tensor:
-        """kuu: the variables do not move, as long as neither interval nor hyperparameters change."""
+        """kuu: the variables are the same as long as neither interval nor hyperparameters change."""
         if not isinstance(old, FourierFeatures):
             return super().kuv(kernel, old)
         same_interval = bool(self.start == old.start) and bool(self.end == old.end)
         if not same_interval or self.num_inducing != old.num_inducing:
-            raise ValueError("Fourier features on different intervals or of different number are not comparable")
-        recorded = old.settled
-        if recorded.numel() and not same(recorded, _recorded(kernel)):
+            raise ValueError("the covariance of Fourier features with different intervals or numbers is not known")
+        if old.settled.numel() and not same(old.settled, _hyperparameters(kernel)):
             raise ValueError(
                 "the variables of Fourier features depend on the kernel's hyperparameters, so these cannot change "
                 "after the first task; freeze the kernel (or use points or LegS, which allow it)"
@@ -82,7 +81,7 @@ class FourierFeatures(InducingVariables):
         return self.kuu(kernel)
 
     def num_needed(self, kernel: Kernel, share: float = 0.99) -> int | None:
-        """Waves that reach the angular frequency below which a share of the kernel's variance lies."""
+        """Number of waves up to the angular frequency below which a share of the kernel's variance lies."""
         return math.ceil(bandwidth(kernel, tail=1 - share) * float(self.end - self.start) / math.pi) + 1
 
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
@@ -92,17 +91,17 @@ class FourierFeatures(InducingVariables):
         low, high = float(x.min()), float(x.max())
         if low < self.start or high > self.end:
             raise ValueError(
-                f"inputs from {low:g} to {high:g} leave the interval [{float(self.start):g}, {float(self.end):g}]; "
-                "Fourier features need an interval that covers the whole stream, past and future"
+                f"inputs from {low:g} to {high:g} lie outside the interval [{float(self.start):g}, "
+                f"{float(self.end):g}]; Fourier features need an interval that covers the whole stream, past and future"
             )
 
     @torch.no_grad()
     def adapt_to_kernel(self, kernel: Kernel) -> None:
         """Record the hyperparameters that the variables of a finished task depend on."""
-        assign(self.settled, _recorded(kernel))
+        assign(self.settled, _hyperparameters(kernel))
 
     def _scale(self, kernel: Kernel) -> Tensor:
-        """What makes ∫ ((λ + d/dx)^p φ_m)² dx / q one, `[*L, M]`."""
+        """The factors of φ_m that make ∫ ((λ + d/dx)^p φ_m)² dx / q equal one, `[*L, M]`."""
         p, lam, v = _matern(kernel)
         omega, _ = self._waves()
         length = self.end - self.start
@@ -129,7 +128,7 @@ def _matern(kernel: Kernel) -> tuple[int, Tensor, Tensor]:
     if len(parts) != 1 or parts[0].smoothness not in (0.5, 1.5, 2.5):
         found = " + ".join(type(part.kernel).__name__ for part in parts)
         raise UnsupportedKernelError(
-            f"FourierFeatures serve one scaled MaternKernel with nu = 0.5, 1.5 or 2.5, got {found}; "
+            f"FourierFeatures support a single scaled MaternKernel with nu = 0.5, 1.5 or 2.5, got {found}; "
             "use LegS or CosS for other kernels over time"
         )
     lengthscale = parts[0].lengthscale
@@ -140,14 +139,14 @@ def _matern(kernel: Kernel) -> tuple[int, Tensor, Tensor]:
     return round(nu + 0.5), lam, v
 
 
-def _recorded(kernel: Kernel) -> Tensor:
-    """The hyperparameters that the variables depend on, to tell whether they have changed."""
+def _hyperparameters(kernel: Kernel) -> Tensor:
+    """The hyperparameters that the variables depend on, to detect changes."""
     _, lam, v = _matern(kernel)
     return torch.stack([lam.detach(), v.detach()])
 
 
 def _state_covariance(p: int, lam: Tensor, v: Tensor) -> Tensor:
-    """P = cov of (f, f', f'')[:p] at one place, `[*L, p, p]`."""
+    """P = cov of (f, f', f'')[:p] at one input, `[*L, p, p]`."""
     one, zero = torch.ones_like(lam), torch.zeros_like(lam)
     if p == 1:
         rows = [[one]]

@@ -1,4 +1,4 @@
-"""Orders in which the points of a task are threaded on a path (paper, sections 3.3 and 5.2, appendix F.3)."""
+"""Orders in which a path visits the points of a task (paper, sections 3.3 and 5.2, appendix F.3)."""
 
 from typing import Literal, get_args
 
@@ -15,16 +15,16 @@ Ordering = Literal["given", "first_dimension", "l2_norm", "random", "kernel_max"
 def order(ordering: Ordering, kernel: Kernel, x: Tensor, previous: Tensor | None = None, seed: int = 0) -> Tensor:
     """Indices that put the points of a task in order, `[N]`.
 
-    given: as they come. first_dimension, l2_norm: by x[:, 0] or ‖x‖ (the oracle order of OHSVGP-o, where the tasks
-    were made by it). random: a seeded permutation. kernel_max (OHSVGP-k), kernel_min: a greedy walk, x_i the point
-    left whose k(x, x_{i-1}) is largest, or smallest, starting from the zero vector in the first task and from the
-    last point of the task before in later ones.
+    given: unchanged. first_dimension, l2_norm: by x[:, 0] or ‖x‖ (the oracle order of OHSVGP-o, if the tasks were made
+    by it). random: a seeded permutation. kernel_max (OHSVGP-k), kernel_min: a greedy walk, where x_i is the remaining
+    point whose k(x, x_{i-1}) is largest, or smallest, starting from the zero vector in the first task and from the
+    last point of the previous task in later ones.
 
     Args:
         ordering: One of the above.
         kernel: Kernel of the greedy walk; kernels of several latent dimensions are averaged.
         x: Points, `[N, D]`.
-        previous: Last point of the task before, `[D]`.
+        previous: Last point of the previous task, `[D]`.
         seed: Seed of the random order.
     """
     checks.choice("ordering", ordering, get_args(Ordering))

@@ -3,9 +3,9 @@
 Point i of the stream occupies [i, i+1)·Δt of a path x(s), and u_m = ∫ f(x(s)) φ_m(s) ds. With random Fourier
 features H(x) the memory is Z = ∫ H(x(s)) φ(s) ds, `[M, 2R]`, updated a whole task at a time.
 
-`memory` is Z as the tasks before left it after `elapsed` time, `path` the inputs of the present task, and `state` both
-together: Z at the end of the path, for the frequencies `omega`. In the first task, when `memory` is empty, Z can be
-built anew for other lengthscales; later it cannot.
+`memory` is Z at the end of previous tasks, after `elapsed` time, `path` the inputs of the present task, and `state` Z
+at the end of the path, for the frequencies `omega`. In the first task, when `memory` is empty, Z can be rebuilt for
+other lengthscales; later it cannot.
 """
 
 from typing import Literal, get_args
@@ -27,22 +27,22 @@ Pairing = Literal["features", "paper"]
 
 
 class LegSPath(InducingVariables):
-    """LegS projections of f along the path that the stream of inputs draws.
+    """LegS projections of f along the path through the inputs of the stream.
 
     Args:
         num_inducing: Number of polynomials M.
         num_frequencies: Number of random frequencies R; powers of two suit `qmc`.
         sampling: How the frequencies are drawn: `qmc`, `orthogonal` or `plain`.
-        ordering: How the points of a task are put on the path, see `gpvae.inducing.ordering`.
+        ordering: Order of the points of a task on the path, see `gpvae.inducing.ordering`.
         dt: Time Δt that a point takes on the path. LegS stretches with time, so the unit does not matter.
-        stride: Use every n-th point only, each for n times as long.
+        stride: Use only every n-th point, each for n times as long.
         evolution: `closed_form`, or the paper's recurrence by `bilinear` or `euler` steps.
         pairing: `features` uses the random features in kuu and kuf alike. `paper` pairs kuu from features with
             kuf from the exact kernel: it keeps all past inputs, and its variances can be negative.
         seed: Seed of frequencies and random order.
 
-    The features stand for the kernel in all covariances. Against older variables that know the exact kernel, as when
-    this family replaces another in mid-stream, their Monte-Carlo error remains.
+    The features approximate the kernel in all covariances. Covariances with older variables of the exact kernel, as
+    when this family replaces another in mid-stream, keep this Monte-Carlo error.
     """
 
     follows_kernel = False
@@ -73,7 +73,7 @@ class LegSPath(InducingVariables):
         checks.choice("pairing", pairing, get_args(Pairing))
         if dt <= 0 or stride < 1 or num_frequencies < 1:
             raise ValueError(
-                f"dt is above 0 and stride and num_frequencies at least 1, got {dt=}, {stride=}, {num_frequencies=}"
+                f"dt must be positive, stride and num_frequencies at least 1; got {dt=}, {stride=}, {num_frequencies=}"
             )
         self.num_frequencies, self.sampling, self.ordering = num_frequencies, sampling, ordering
         self.dt, self.stride, self.seed = dt, stride, seed
@@ -90,7 +90,7 @@ class LegSPath(InducingVariables):
 
     @property
     def configuration(self) -> str:
-        """All that shapes the memory."""
+        """All options that the memory depends on; its checksum is in saved states, so the wording stays."""
         return (
             f"{type(self).__name__}(num_inducing={self.num_inducing}, num_frequencies={self.num_frequencies}, "
             f"dt={self.dt}, stride={self.stride}, evolution={self.evolution}, pairing={self.pairing})"
@@ -107,7 +107,7 @@ class LegSPath(InducingVariables):
         if self.pairing == "paper":
             signal = covariance(kernel, self._inputs, x)
             nothing = signal.new_zeros(*signal.shape[:-2], self.num_inducing, signal.shape[-1])
-            return self._carry(nothing, torch.zeros_like(self.elapsed), signal)
+            return self._continue(nothing, torch.zeros_like(self.elapsed), signal)
         return self._weighted(kernel) @ features(frequencies(kernel, self.base), x).mT
 
     def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
@@ -122,11 +122,11 @@ class LegSPath(InducingVariables):
         if not isinstance(old, LegSPath):
             return super().kuv(kernel, old)
         if not torch.equal(self.base, old.base):
-            raise ValueError("two path memories with different random frequencies have no covariance in common")
+            raise ValueError("the covariance of path memories with different random frequencies is not known")
         return self._weighted(kernel) @ old._projection(kernel).mT
 
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
-        """Take the inputs of a new task on the path."""
+        """Extend the path by the inputs of a new task."""
         if not self.started:
             base = draw_frequencies(kernel, x.shape[-1], self.num_frequencies, self.sampling, self.seed)
             assign(self.base, base)
@@ -144,7 +144,7 @@ class LegSPath(InducingVariables):
 
     @torch.no_grad()
     def adapt_to_kernel(self, kernel: Kernel) -> None:
-        """Build the memory with the lengthscales that the task has found."""
+        """Rebuild the memory with the lengthscales learnt in the task."""
         assign(self.state, self._projection(kernel))
         assign(self.omega, frequencies(kernel, self.base))
 
@@ -158,8 +158,8 @@ class LegSPath(InducingVariables):
         """All inputs that are kept, in order."""
         return torch.cat([self.history.reshape(-1, self.path.shape[-1]), self.path])
 
-    def _carry(self, memory: Tensor, elapsed: Tensor, signal: Tensor) -> Tensor:
-        """The memory of `elapsed` time, after a stretch of the path along which the signals `[*L, K, F]` are seen."""
+    def _continue(self, memory: Tensor, elapsed: Tensor, signal: Tensor) -> Tensor:
+        """The memory of `elapsed` time, continued by a stretch of the path with the signals `[*L, K, F]`."""
         step = torch.full_like(self.elapsed, self.dt * self.stride)
         if self.evolution == "closed_form":
             return absorb_path(self.measure, memory, elapsed, signal, step)
@@ -168,7 +168,7 @@ class LegSPath(InducingVariables):
     def _build(self, omega: Tensor) -> Tensor:
         signal = features(omega, self.path)
         memory = self.memory.expand(*signal.shape[:-2], *self.memory.shape[-2:])
-        return self._carry(memory, self.elapsed, signal)
+        return self._continue(memory, self.elapsed, signal)
 
     def _projection(self, kernel: Kernel) -> Tensor:
         """Z `[*L, M, 2R]`, in the first task, when all inputs are available, as a function of the lengthscales."""

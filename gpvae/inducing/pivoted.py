@@ -7,7 +7,7 @@ from torch import Tensor
 from gpvae.inducing.points import Points
 from gpvae.kernels import covariance, variance
 
-#: Maximum number of candidates whose covariance is computed at once; for more it is computed row by row.
+#: Maximum number of candidates whose covariance is computed as a whole; for more it is computed row by row.
 MAX_CANDIDATES = 4096
 #: A remaining variance below this share of the prior variance is rounding error, and counts as zero.
 NEGLIGIBLE = 1e-10
@@ -16,19 +16,19 @@ TOLERANCE = 1e-9
 
 
 def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) -> Tensor:
-    """Pick points one by one, each where the variance given those before it is largest.
+    """Pick points one by one, each where the variance given the previous ones is largest.
 
     This is the pivot order of the partial Cholesky factorisation of k(candidates, candidates). Among points with equal
-    variance, and where no variance remains, the point least correlated with those before is picked.
+    variance, and if no variance remains, the point least correlated with the previous ones is picked.
 
     Args:
         kernel: Kernel of batch shape `*L`.
         candidates: `[N, D]`, or `[*L, N, D]`.
         num: Number of points to pick, at most N.
-        shared: Pick one set for all latent dimensions, by the mean of their relative variances; else one set each.
+        shared: Pick one set for all latent dimensions, by the mean of their relative variances, instead of one each.
 
     Returns:
-        Indices, `[num]` if shared, else `[*L, num]`, none of them twice.
+        Distinct indices, `[num]` if shared, else `[*L, num]`.
     """
     prior = variance(kernel, candidates)
     left = prior.clone()
@@ -47,11 +47,11 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
         apart = torch.where(_greatest(score), -closest, -torch.inf)
         pivot = _greatest(apart).int().argmax(-1, keepdim=True)  # the first of them, [1] or [*L, 1]
         picked.append(pivot)
-        row = covariance(kernel, _take(candidates, pivot), candidates) if K is None else _take(K, pivot)
+        row = covariance(kernel, _select_rows(candidates, pivot), candidates) if K is None else _select_rows(K, pivot)
         at = pivot.expand(*left.shape[:-1], 1)
         correlation = row[..., 0, :] / (prior * prior.gather(-1, at)).sqrt()
         closest = torch.maximum(closest, _mean(correlation) if shared else correlation)
-        row = (row - _take(rows[..., :i, :].mT, pivot) @ rows[..., :i, :])[..., 0, :]
+        row = (row - _select_rows(rows[..., :i, :].mT, pivot) @ rows[..., :i, :])[..., 0, :]
         rows[..., i, :] = row / torch.maximum(left.gather(-1, at), floor).sqrt()
         left = (left - rows[..., i, :] ** 2).clamp_min(0)
     return torch.cat(picked, -1)
@@ -68,7 +68,7 @@ def _mean(values: Tensor) -> Tensor:
     return values.flatten(0, -2).mean(0)
 
 
-def _take(candidates: Tensor, indices: Tensor) -> Tensor:
+def _select_rows(candidates: Tensor, indices: Tensor) -> Tensor:
     """Rows of `[*L, N, D]` by indices `[m]` or `[*L, m]`."""
     if indices.ndim == 1:
         return candidates[..., indices, :]
@@ -82,8 +82,8 @@ class PivotedPoints(Points):
     Args:
         num_inducing: Number of points M.
         trainable: Optimise the points after selecting them (OVC-optZ).
-        input_dim: Input dimension; needed up front only where shapes must not change later (DDP).
-        seed: Seed for spreading points where there are fewer inputs than points.
+        input_dim: Input dimension; needed in advance only if shapes must not change later (DDP).
+        seed: Seed of random points, if there are fewer inputs than points.
     """
 
     #: One set of points for all latent dimensions.
@@ -99,8 +99,8 @@ class PivotedPoints(Points):
             old = self.Z.to(x)
             candidates = torch.cat([old, x.expand(*old.shape[:-2], *x.shape)], -2)
         num = min(self.num_inducing, candidates.shape[-2])
-        chosen = _take(candidates, greedy_points(kernel, candidates, num, self.shared))
-        return self._fill(chosen, x, self._rng())
+        chosen = _select_rows(candidates, greedy_points(kernel, candidates, num, self.shared))
+        return self._add_random_points(chosen, x, self._rng())
 
 
 class PerDimPoints(PivotedPoints):
@@ -110,7 +110,7 @@ class PerDimPoints(PivotedPoints):
         num_inducing: Number of points M per latent dimension.
         trainable: Optimise the points after selecting them.
         input_dim: Input dimension.
-        seed: Seed for spreading points where there are fewer inputs than points.
+        seed: Seed of random points, if there are fewer inputs than points.
     """
 
     shared = False

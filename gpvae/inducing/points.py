@@ -13,9 +13,9 @@ class Points(Functionals):
 
     Args:
         num_inducing: Number of points M.
-        trainable: Optimise the points together with whatever else is trained.
-        keep: Share of the old points that stay when a new task begins, or more where the task has few inputs.
-        input_dim: Input dimension; needed up front only where shapes must not change later (DDP).
+        trainable: Optimise the points together with other trained parameters.
+        keep: Share of the old points that are kept when a new task begins; more if the task has few inputs.
+        input_dim: Input dimension; needed in advance only if shapes must not change later (DDP).
         seed: Seed of the sampling.
     """
 
@@ -26,7 +26,7 @@ class Points(Functionals):
     ) -> None:
         super().__init__(num_inducing)
         if not 0 <= keep <= 1:
-            raise ValueError(f"keep is a share between 0 and 1, got {keep}")
+            raise ValueError(f"keep must be between 0 and 1, got {keep}")
         self.keep = keep
         self.seed = seed
         Z = torch.zeros(num_inducing, input_dim, dtype=torch.float64)
@@ -55,13 +55,13 @@ class Points(Functionals):
         kept = max(round(self.keep * self.num_inducing), self.num_inducing - len(x)) if self.started else 0
         old = self.Z[torch.randperm(self.num_inducing, generator=rng)[:kept].to(self.Z.device)]
         new = x[torch.randperm(len(x), generator=rng)[: self.num_inducing - kept].to(x.device)]
-        return self._fill(torch.cat([old.to(x), new]) if kept else new, x, rng)
+        return self._add_random_points(torch.cat([old.to(x), new]) if kept else new, x, rng)
 
     def _rng(self) -> torch.Generator:
         return torch.Generator().manual_seed(self.seed + int(self.num_advances))
 
-    def _fill(self, Z: Tensor, x: Tensor, rng: torch.Generator) -> Tensor:
-        """Where there are fewer inputs than points, draw the missing points from the bounding box of the inputs."""
+    def _add_random_points(self, Z: Tensor, x: Tensor, rng: torch.Generator) -> Tensor:
+        """If there are fewer inputs than points, draw the missing points from the bounding box of the inputs."""
         missing = self.num_inducing - Z.shape[-2]
         if missing <= 0:
             return Z

@@ -1,4 +1,4 @@
-"""LegS over time by the paper's route: random features and a stepped ODE (sections 3.2 and 3.3). For comparison.
+"""LegS over time by random features and a stepped ODE, as in the paper (sections 3.2 and 3.3), for comparison.
 
 `gpvae.inducing.LegS` gives the same variables in closed form.
 """
@@ -14,7 +14,7 @@ from gpvae.inducing.path import Evolution, LegSPath, Pairing
 from gpvae.inducing.spectral import Sampling
 from gpvae.utils.resizable import assign
 
-#: Maximum number of steps of a task, whose features are in memory during the update.
+#: Maximum number of steps of a task; their features are in memory during the update.
 MAX_STEPS = 1_000_000
 
 
@@ -65,8 +65,8 @@ class LegSRecurrence(LegSPath):
         until = max(math.ceil(float(x.max() - self.origin) / self.dt - 1e-9), 1)
         if until - done > MAX_STEPS:
             raise ValueError(
-                f"it takes {until - done:,} steps of dt={self.dt:g} to the last input, {float(x.max()):g}: more than "
-                f"{MAX_STEPS:,} are too many; give a longer dt, or use LegS, which takes no steps"
+                f"the last input, {float(x.max()):g}, is {until - done:,} steps of dt={self.dt:g} away, but at most "
+                f"{MAX_STEPS:,} are supported; increase dt, or use LegS, which takes no steps"
             )
         steps = torch.arange(done + 1, until + 1, dtype=self.origin.dtype, device=self.origin.device)
         return (self.origin + self.dt * steps)[:, None]

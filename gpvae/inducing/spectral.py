@@ -25,14 +25,14 @@ def draw_frequencies(kernel: Kernel, dim: int, num: int, sampling: Sampling = "o
     Args:
         kernel: A sum of scaled RBF and Matérn kernels.
         dim: Input dimension D.
-        num: Number of frequencies R in all, shared out evenly among the components.
+        num: Total number of frequencies R, divided evenly among the components.
         sampling: `plain`, `orthogonal` or `qmc`.
         seed: Seed of the draw; equal seeds give equal frequencies on every machine and rank.
     """
     checks.choice("sampling", sampling, get_args(Sampling))
     parts = components(kernel)
     if num < len(parts):
-        raise ValueError(f"{num} frequencies cannot serve {len(parts)} kernel components; give at least one each")
+        raise ValueError(f"{num} frequencies are too few for {len(parts)} kernel components; use at least one for each")
     rng = np.random.default_rng(seed)
     draws = [_draw(part.smoothness, dim, n, sampling, rng) for part, n in zip(parts, _shares(num, parts), strict=True)]
     return torch.from_numpy(np.concatenate(draws))
@@ -46,7 +46,7 @@ def frequencies(kernel: Kernel, base: Tensor) -> Tensor:
 
 
 def amplitudes(kernel: Kernel, num: int) -> Tensor:
-    """a_r = v / R_c: the variance of each component, shared among its frequencies, `[*L, R]`."""
+    """a_r = v / R_c: the variance of each component, divided among its frequencies, `[*L, R]`."""
     parts = components(kernel)
     shares = zip(parts, _shares(num, parts), strict=True)
     return _joined([(part.variance / n)[..., None].expand(*part.variance.shape, n) for part, n in shares], -1)
@@ -64,7 +64,7 @@ def bandwidth(kernel: Kernel, tail: float) -> float:
 
 
 def _joined(blocks: list[Tensor], dim: int) -> Tensor:
-    """Concatenate along an axis, the axes before it broadcast."""
+    """Concatenate along an axis, after broadcasting the axes before it."""
     batch = torch.broadcast_shapes(*(block.shape[:dim] for block in blocks))
     return torch.cat([block.expand(*batch, *block.shape[dim:]) for block in blocks], dim)
 

@@ -63,14 +63,14 @@ class TimeMemory(Functionals):
         return self.Phi.mT @ K
 
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
-        """Stretch or slide the measure to end at the last input."""
+        """Stretch or slide the measure so that it ends at the last input."""
         check_dim(self, x, 1)
         first, last = x.min().to(self.end), x.max().to(self.end)
         origin = first if bool(self.origin.isnan()) else self.origin
         if first < origin:
             raise ValueError(
                 f"time goes back to {float(first):g}, before the origin {float(origin):g} of the memory; "
-                f"feed the stream in order, or give {type(self).__name__}(..., origin=) at or before the first input"
+                f"pass the stream in order, or set {type(self).__name__}(..., origin=) at or before the first input"
             )
         self._extend(origin, last)
         self.adapt_to_kernel(kernel)
@@ -82,7 +82,7 @@ class TimeMemory(Functionals):
 
     @torch.no_grad()
     def adapt_to_kernel(self, kernel: Kernel) -> None:
-        """Choose as many nodes as the kernel needs."""
+        """Set the number of nodes to what the kernel needs."""
         num_nodes = self._num_nodes(kernel)
         if num_nodes != len(self.positions):
             positions, Phi = self.measure.projection(num_nodes, self.end)
@@ -97,7 +97,7 @@ class TimeMemory(Functionals):
         return self.measure.basis(s.clamp(0, 1)) * inside[..., None]
 
     def num_needed(self, kernel: Kernel, share: float = 0.99) -> int | None:
-        """Basis functions that reach the angular frequency below which a share of the kernel's variance lies."""
+        """Number of basis functions up to the angular frequency below which a share of the kernel's variance lies."""
         try:
             radians = bandwidth(kernel, tail=1 - share) * float(self.length)
         except UnsupportedKernelError:
@@ -105,10 +105,10 @@ class TimeMemory(Functionals):
         return math.ceil(self.measure.size_needed(radians)) + 1
 
     def _num_nodes(self, kernel: Kernel) -> int:
-        """Enough nodes that twice as many would not move kuu: half the degree of basis times kernel, and some.
+        """Enough nodes that twice as many would not change kuu: half the degree of basis times kernel, and a margin.
 
-        Never more than the number of variables can use: where these do not resolve the signal, the nodes need not
-        either, and any number of nodes gives a valid bound.
+        The number is limited by that of the variables: if these do not resolve the signal, the nodes need not either,
+        and any number of nodes gives a valid bound.
         """
         try:
             shortest = bandwidth(kernel, tail=0.3173)  # one over the shortest lengthscale, for RBF
@@ -120,7 +120,7 @@ class TimeMemory(Functionals):
 
 
 class WindowedMemory(TimeMemory):
-    """Projections of f onto an orthonormal basis under a measure that slides with time, and forgets.
+    """Projections of f onto an orthonormal basis under a measure that slides with time and forgets the older past.
 
     Args:
         num_inducing: Number of basis functions M.
@@ -133,7 +133,7 @@ class WindowedMemory(TimeMemory):
     def __init__(self, num_inducing: int, origin: float | None = None, window: float | None = None) -> None:
         super().__init__(num_inducing, origin)
         if window is not None and not window > 0:
-            raise ValueError(f"window is a length above zero, got {window}")
+            raise ValueError(f"window must be positive, got {window}")
         self.register_buffer("window", _known_or_nan(window))
 
     @property
@@ -142,12 +142,12 @@ class WindowedMemory(TimeMemory):
         return self.measure.length(self.end - self.origin, self.window)
 
     def _extend(self, origin: Tensor, last: Tensor) -> None:
-        """The first task gives the length of the window, where it is not given."""
+        """If the length of the window is not given, take it from the first task."""
         if bool(self.window.isnan()):
             if not last > origin:
                 raise ValueError(
-                    f"all inputs of the first task lie at {float(last):g}, so the length of the window cannot be "
-                    f"taken from them; give {type(self).__name__}(..., window=)"
+                    f"all inputs of the first task equal {float(last):g}, so the length of the window cannot be "
+                    f"taken from them; set {type(self).__name__}(..., window=)"
                 )
             assign(self.window, last - origin)
         super()._extend(origin, last)
@@ -207,7 +207,7 @@ class FouT(WindowedMemory):
     """Sines and cosines over a sliding window; what has left the window is forgotten.
 
     Args:
-        num_inducing: Number of waves M, best odd.
+        num_inducing: Number of waves M, preferably odd.
         origin: Where the stream begins; the first input seen if not given.
         window: Length of the window; the length of the first task if not given.
     """

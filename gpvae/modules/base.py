@@ -1,4 +1,4 @@
-"""What a module that learns task after task has in common with others: a count of tasks, and scores for each."""
+"""The base class of modules that learn task after task: a count of tasks, and scores for each."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ class ContinualModule(LightningModule):
 
     Args:
         metrics: Short names of the metrics by which tasks are scored, see `gpvae.metrics`.
-        num_variables: How many variables there are, each of them scored besides where there is more than one.
+        num_variables: Number of variables; if there are several, each of them is also scored.
 
     Attributes:
-        last_scores: Scores of the last evaluation, of all variables together and one by one.
+        last_scores: Scores of the last evaluation, of all variables together and of each.
     """
 
     begun: Tensor
@@ -45,21 +45,21 @@ class ContinualModule(LightningModule):
         weights_only: bool | None = True,
         **kwargs: Any,
     ) -> Self:
-        """Load a module from a checkpoint, of which only tensors and plain values are read."""
+        """Load a module from a checkpoint; only tensors and plain values are read."""
         return super().load_from_checkpoint(checkpoint_path, weights_only=weights_only, **kwargs)
 
     def setup(self, stage: str) -> None:
-        """Build what depends on the data; refuse precisions that skip steps, and devices without double precision."""
+        """Build what depends on the data; raise if precision or device are not supported."""
         check_precision(str(self.trainer.precision))
         check_double_precision(self.trainer.strategy.root_device)
         if not self.built:
             stream = getattr(self.trainer, "datamodule", None)
             if stream is None:
-                raise ValueError("num_variables is not known: give it, or train with a datamodule")
+                raise ValueError("num_variables is unknown: set it, or use a datamodule")
             self.build(stream.num_variables)
 
     def build(self, num_variables: int) -> None:
-        """Build what depends on the number of variables, unless it is built.
+        """Build what depends on the number of variables, unless it is already built.
 
         Args:
             num_variables: Number of observed variables.
@@ -73,16 +73,16 @@ class ContinualModule(LightningModule):
         return
 
     def check_task(self, *data: Tensor) -> None:
-        """Raise if a task with such training data cannot be learnt; asked before anything begins."""
+        """Raise if a task with these training data cannot be learnt; called before the task begins."""
         return
 
     @abstractmethod
     def begin_task(self, *data: Tensor) -> None:
-        """Move on to a new task, whose training data are given."""
+        """Begin a new task with the given training data."""
 
     @abstractmethod
     def attach_task(self, *data: Tensor) -> None:
-        """Take the training data of a task that has begun: after `begin_task`, and when a run is resumed within it."""
+        """Attach the training data of a task that has begun: after `begin_task`, and on resuming a run within it."""
 
     @abstractmethod
     def end_task(self) -> None:
@@ -95,26 +95,26 @@ class ContinualModule(LightningModule):
 
     @abstractmethod
     def frozen_parameters(self) -> list[nn.Parameter]:
-        """Parameters that the present task leaves as they are."""
+        """Parameters that the present task does not train."""
 
     @abstractmethod
     def predictive(self, batch: Any) -> tuple[Distribution, Tensor]:  # noqa: ANN401
         """The predictive distribution of a batch of test points, and their targets."""
 
     def variable_of(self, batch: Any) -> Tensor | None:  # noqa: ANN401
-        """Which variable each target of `predictive` is of, from 0; None where there is but one."""
+        """The variable of each target of `predictive`, from 0; None if there is only one."""
         return None
 
     def on_fit_start(self) -> None:
-        """Set training mode everywhere; gpytorch shares one module among all models, whose mode others may change."""
+        """Set training mode everywhere: gpytorch shares a module among all models, and others may change its mode."""
         self.train()
 
     def on_validation_epoch_start(self) -> None:
-        """Make room for the scores of all tasks that are evaluated."""
+        """Reset the scores of all tasks that are evaluated."""
         self.scores.reset(len(self.trainer.num_val_batches))
 
     def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:  # noqa: ANN401
-        """Score test points of the task that the loader belongs to."""
+        """Score test points of the task of the dataloader."""
         self.scores.update(dataloader_idx, *self.predictive(batch), self.variable_of(batch))
 
     def on_validation_epoch_end(self) -> None:
@@ -146,12 +146,12 @@ class ContinualModule(LightningModule):
         self.on_validation_epoch_end()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse the checkpoint of another configuration."""
+        """Raise if the checkpoint has another configuration."""
         check_same_configuration(checkpoint.get("hyper_parameters", {}), self.hparams)
 
 
 def log_name(score: Score) -> str | None:
-    """The name of a score in logs; None for single tasks of single variables, which would bury the others.
+    """The name of a score in logs; None for single tasks of single variables, which are too many to log.
 
     Args:
         score: The score.
@@ -171,7 +171,7 @@ def check_double_precision(device: torch.device) -> None:
         torch.zeros((), dtype=torch.float64, device=device)
     except (TypeError, RuntimeError) as error:
         raise ValueError(
-            f"Gaussian processes are computed in double precision, which {device} cannot hold: use another "
+            f"Gaussian processes are computed in double precision, which {device} does not support: use another "
             "device, such as --trainer.accelerator cpu"
         ) from error
 
@@ -180,12 +180,12 @@ def check_precision(precision: str) -> None:
     """Raise if a trainer would skip steps whose gradients overflow, or compute covariances in half precision.
 
     Args:
-        precision: As Lightning calls it.
+        precision: `Trainer.precision` of Lightning.
     """
     if precision not in ("32-true", "64-true", "bf16-mixed"):
         raise ValueError(
-            f"trainer.precision is {precision}: with 16 bits covariances have no factor, and 16-mixed leaves out steps "
-            "without a word; use 32-true, the default, or bf16-mixed (Gaussian processes stay in double precision)"
+            f"trainer.precision is {precision}: covariances cannot be factorised in 16 bits, and 16-mixed skips steps "
+            "silently; use 32-true, the default, or bf16-mixed (Gaussian processes stay in double precision)"
         )
 
 
@@ -198,7 +198,7 @@ def check_same_configuration(saved: Mapping[str, Any], present: Mapping[str, Any
     """
     keys = present.keys() - {"_instantiator"}
     if "_class_path" not in saved:
-        keys -= {"_class_path"}  # known only where a command has built it
+        keys -= {"_class_path"}  # known only if the command line built the module
     differing = [
         f"{key.lstrip('_')} is {saved.get(key)!r} in the checkpoint and {present.get(key)!r} here"
         for key in sorted(keys)
@@ -206,6 +206,6 @@ def check_same_configuration(saved: Mapping[str, Any], present: Mapping[str, Any
     ]
     if differing:
         raise ValueError(
-            f"the checkpoint is of another configuration: {'; '.join(differing)}. Give the configuration that it was "
-            "made with, or start without it"
+            f"the checkpoint has another configuration: {'; '.join(differing)}. Use the configuration that it was "
+            "saved with, or start without the checkpoint"
         )

@@ -1,4 +1,4 @@
-"""How q(u) of a task is found: in one pass, at its optimum while other things are trained, or free-form."""
+"""Ways to find q(u) of a task: in one pass, at its optimum while other parameters are trained, or free-form."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from gpvae.inference import best_bound, check_finite, end_free_form, solve
 from gpvae.online_gp import OnlineGP
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.sites import Site
-from gpvae.utils.distributed import over_processes
+from gpvae.utils.distributed import sum_over_processes
 
 
 class Learner(nn.Module, ABC):
     """Learns one task after the other with a given model.
 
-    The data of a task are held from `attach` to `end`; they are never part of the state.
+    It holds the data of a task from `attach` to `end`; they are never part of the state.
     """
 
     attached = False
@@ -25,18 +25,18 @@ class Learner(nn.Module, ABC):
     at_optimum = True
 
     def begin(self, gp: OnlineGP, x: Tensor) -> None:
-        """Move the inducing variables on to the inputs of a new task."""
+        """Advance the inducing variables to the inputs of a new task."""
         for posterior in gp.posteriors:
             posterior.begin(gp.kernel, x)
 
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
-        """Take the data of the task that has begun.
+        """Attach the data of the task that has begun.
 
         Args:
             gp: The model.
             x: Inputs `[N, D]`.
             y: Targets `[N]`.
-            fixed: Nothing but q(u) is trained.
+            fixed: Only q(u) is trained.
         """
         self.data, self.fixed, self.attached = (x, y), fixed, True
 
@@ -60,7 +60,7 @@ class Learner(nn.Module, ABC):
 
 
 class SiteAccumulator(nn.Module):
-    """Adds up the sites of a task's batches; the same on every process after each.
+    """The sum of the sites of a task's batches over all processes; the same on each of them.
 
     Args:
         num_inducing: Number of inducing variables M.
@@ -78,23 +78,23 @@ class SiteAccumulator(nn.Module):
         self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Set the sum to zero."""
         for buffer in (self.c, self.h, self.G, self.seen):
             buffer.zero_()
 
     def add(self, site: Site, num_points: int) -> None:
-        """Add the sites of a batch, those of all processes.
+        """Add the sites of a batch of all processes.
 
         Args:
             site: The site of the batch of this process.
             num_points: Number of points in it.
         """
         for buffer, value in ((self.c, site.c), (self.h, site.h), (self.G, site.G)):
-            buffer += over_processes(value)
-        self.seen += over_processes(torch.full_like(self.seen, num_points))
+            buffer += sum_over_processes(value)
+        self.seen += sum_over_processes(torch.full_like(self.seen, num_points))
 
     def total(self, num_data: int) -> Site:
-        """The site of all points of the task, each counted once however many passes were made.
+        """The site of all points of the task, averaged over passes.
 
         Args:
             num_data: Number of points of the task.
@@ -102,18 +102,18 @@ class SiteAccumulator(nn.Module):
         passes, rest = divmod(int(self.seen), num_data)
         if passes < 1 or rest:
             raise ValueError(
-                f"{int(self.seen)} points were seen of a task of {num_data}: in closed form every point counts once, "
-                "so an epoch is one pass; leave steps_per_epoch and limit_train_batches alone"
+                f"training saw {int(self.seen)} points in a task of {num_data}: the closed form needs whole passes "
+                "over the data; do not set steps_per_epoch or limit_train_batches"
             )
         return Site(self.c / passes, self.h / passes, self.G / passes)
 
 
 class OnePass(Learner):
-    """Gaussian likelihood, nothing to train: sites of points add up over any batches.
+    """Gaussian likelihood and nothing to train: the sites of batches are summed.
 
     Args:
         num_inducing: Number of inducing variables.
-        num_streams: Number of families that learn side by side.
+        num_families: Number of families that are compared.
     """
 
     sites: Sequence[SiteAccumulator]  # a ModuleList
@@ -124,7 +124,7 @@ class OnePass(Learner):
         self.sites = nn.ModuleList(sites)  # type: ignore[assignment]
 
     def begin(self, gp: OnlineGP, x: Tensor) -> None:
-        """Begin with no data."""
+        """Advance the inducing variables, and reset the sums of sites."""
         super().begin(gp, x)
         for posterior, site in zip(gp.posteriors, self.sites, strict=True):
             posterior.adapt_to_kernel(gp.kernel)
@@ -132,7 +132,7 @@ class OnePass(Learner):
 
     @torch.no_grad()
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
-        """Whiten once."""
+        """Attach the data, and compute frames and past sites once."""
         super().attach(gp, x, y, fixed)
         self.frames = [posterior.task(gp.kernel) for posterior in gp.posteriors]
 
@@ -150,10 +150,10 @@ class OnePass(Learner):
 
 
 class Collapsed(Learner):
-    """q(u) at its optimum for whatever else is trained, inducing points or hyperparameters; needs the whole task."""
+    """q(u) at its optimum while inducing points or hyperparameters are trained; a step needs the whole task."""
 
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
-        """Prepare the bound."""
+        """Attach the data, and prepare the bound."""
         super().attach(gp, x, y, fixed)
         self.bound = best_bound(gp.posterior, gp.kernel, gp.likelihood, x, y)
 
@@ -162,8 +162,8 @@ class Collapsed(Learner):
         num_data = len(self.data[0])
         if len(x) != num_data:
             raise ValueError(
-                f"a step was given {len(x)} of the {num_data} points of a task, but with q(u) at its optimum it needs "
-                "all of them: set batch_size to null, or use a free-form q(u) (inference: free_form)"
+                f"a step received {len(x)} of the {num_data} points of a task, but collapsed inference needs all of "
+                "them: set batch_size to null, or use inference: free_form"
             )
         return None if self.fixed else -self.bound() / num_data
 
@@ -173,7 +173,7 @@ class Collapsed(Learner):
 
 
 class FreeFormLearner(Learner):
-    """q(u) trained with everything else, on minibatches if need be.
+    """q(u) trained together with other parameters, on minibatches if needed.
 
     Args:
         num_inducing: Number of inducing variables.
@@ -188,13 +188,13 @@ class FreeFormLearner(Learner):
 
     @torch.no_grad()
     def begin(self, gp: OnlineGP, x: Tensor) -> None:
-        """Begin with what the past says."""
+        """Advance the inducing variables, and start q(u) from the posterior given the past."""
         super().begin(gp, x)
         _, past = gp.posterior.task(gp.kernel)
         self.q.restart(Posterior.from_site(past))
 
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
-        """Compute once what is fixed."""
+        """Attach the data, and compute fixed quantities once."""
         super().attach(gp, x, y, fixed)
         self.bound = FreeFormBound(gp.posterior, gp.kernel, gp.likelihood, x, y, fixed)
 

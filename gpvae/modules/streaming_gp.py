@@ -18,7 +18,7 @@ from gpvae.methods import (
     LikelihoodName,
     Scalar,
     build_kernel,
-    families_of,
+    build_method_families,
     find_method,
 )
 from gpvae.metrics import for_likelihood
@@ -33,12 +33,12 @@ Hyperparameters = Literal["fixed", "fit_first_task", "train_first_task", "train_
 class StreamingGP(ContinualModule):
     """A Gaussian process that learns task after task: OSGPR, OVC, OVFF, OHSGPR and their SVGP forms.
 
-    Where the likelihood is Gaussian and nothing is trained by gradients, an epoch is one pass in closed form, without
-    an optimiser.
+    If the likelihood is Gaussian and nothing is trained by gradients, an epoch is one pass in closed form, without an
+    optimiser.
 
     Args:
         method: A method of the literature: OSGPR, OSVGP, OVC, OVC-optZ, OVC-per-dim, OVFF, OHSGPR or OHSVGP; a family
-            of inducing variables, such as CosS; or `auto`, which runs LegS and CosS and answers with the better bound.
+            of inducing variables, such as CosS; or `auto`, which runs LegS and CosS and uses the better bound.
         num_inducing: Number of inducing variables M.
         likelihood: Likelihood of the targets.
         kernel: Kernel, with a lengthscale for each input dimension. Not given: Matérn-5/2 for OVFF, else RBF.
@@ -46,11 +46,11 @@ class StreamingGP(ContinualModule):
         inducing: Another family of inducing variables for the method, such as LegT, LagT, FouT or CosS for OHSGPR.
         inducing_options: Options of the family, such as `{ordering: kernel_max}` for LegSPath.
         inference: `collapsed` has q(u) at its optimum at each step, in closed form or by natural gradients;
-            `free_form` trains it by Adam. Not given: what the method says, else collapsed where the likelihood is
-            Gaussian and free-form where it is not.
-        hyperparameters: `fixed` leaves kernel and likelihood as they are given; `fit_first_task` takes them from an
-            exact GP on the first task (from the sparse bound where the likelihood is not Gaussian or the points are
-            many); `train_first_task` trains them with all else during the first task; `train_always` in every task.
+            `free_form` trains it by Adam. Not given: that of the method, else collapsed if the likelihood is Gaussian
+            and free-form if it is not.
+        hyperparameters: `fixed` keeps the given kernel and likelihood; `fit_first_task` fits them by an exact GP on the
+            first task (by the sparse bound if the likelihood is not Gaussian or there are many points);
+            `train_first_task` trains them by gradients during the first task; `train_always` in every task.
         lengthscale: Lengthscale to start from.
         outputscale: Kernel variance to start from.
         noise: Noise variance to start from, for a Gaussian likelihood.
@@ -82,13 +82,13 @@ class StreamingGP(ContinualModule):
     ) -> None:
         checks.choice("likelihood", likelihood, LIKELIHOODS)
         checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
-        checks.above_zero(lr=lr, lengthscale=lengthscale, outputscale=outputscale, noise=noise)
+        checks.positive(lr=lr, lengthscale=lengthscale, outputscale=outputscale, noise=noise)
         super().__init__(for_likelihood(likelihood))
         self.save_hyperparameters()
         self.lr, self.hyperparameters, self.shortest = lr, hyperparameters, shortest
         preset = find_method(method)
         self.gp = OnlineGP(
-            families_of(preset, inducing, num_inducing, input_dim, seed, inducing_options),
+            build_method_families(preset, inducing, num_inducing, input_dim, seed, inducing_options),
             build_kernel(kernel or preset.kernel, input_dim),
             LIKELIHOODS[likelihood](),
             power=power,
@@ -111,7 +111,7 @@ class StreamingGP(ContinualModule):
             self.gp.kernel.outputscale = outputscale
         if noise is not None:
             if not hasattr(self.gp.likelihood, "noise"):
-                raise ValueError(f"noise={noise} was given, but only a Gaussian likelihood has any")
+                raise ValueError(f"noise={noise} was given, but only a Gaussian likelihood has noise")
             self.gp.likelihood.noise = noise
 
     def _build_learner(self, inference: Inference) -> Learner:
@@ -120,12 +120,12 @@ class StreamingGP(ContinualModule):
         trains = bool(self._trained_by_gradients(task=0))
         if self.hyperparameters == "train_always" and not all(family.follows_kernel for family in families):
             raise ValueError(
-                f"{type(families[0]).__name__} cannot follow a kernel that changes after the first task: use "
+                f"{type(families[0]).__name__} does not support a kernel that changes after the first task: use "
                 "hyperparameters: fit_first_task or train_first_task"
             )
         if len(families) > 1 and (trains or inference == "free_form" or self.hparams["likelihood"] != "gaussian"):
             raise ValueError(
-                f"{len(families)} families side by side learn in closed form only, with a Gaussian likelihood and "
+                f"{len(families)} families can be compared in closed form only, with a Gaussian likelihood and "
                 "hyperparameters that are not trained by gradients; choose one of them"
             )
         if inference == "free_form":
@@ -135,14 +135,14 @@ class StreamingGP(ContinualModule):
         return OnePass(self.hparams["num_inducing"], len(families))
 
     def _trained_by_gradients(self, task: int) -> list[nn.Parameter]:
-        """What is trained in a task beside q(u)."""
+        """The parameters other than q(u) that are trained in a task."""
         trained = [p for posterior in self.gp.posteriors for p in posterior.inducing.parameters()]
         if self.hyperparameters == "train_always" or (self.hyperparameters == "train_first_task" and task == 0):
             trained += self._hyperparameters
         return trained
 
     def _trained(self) -> list[nn.Parameter]:
-        """What is trained in the present task."""
+        """The parameters that are trained in the present task."""
         return [*self.learner.parameters(), *self._trained_by_gradients(int(self.learned))]
 
     @property
@@ -150,7 +150,7 @@ class StreamingGP(ContinualModule):
         return [*self.gp.kernel.parameters(), *self.gp.likelihood.parameters()]
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """Adam on whatever is trained by gradients; nothing where nothing is."""
+        """Adam on the parameters trained by gradients; no optimiser if there are none."""
         return [torch.optim.Adam(self._optimised, lr=self.lr)] if self._optimised else []
 
     @property
@@ -163,7 +163,7 @@ class StreamingGP(ContinualModule):
         self.gp.check(*data)
 
     def begin_task(self, *data: Tensor) -> None:
-        """Move the inducing variables on to a new task; before the first, fit the hyperparameters to it.
+        """Advance the inducing variables to a new task; before the first, fit the hyperparameters to it.
 
         Args:
             data: Inputs `[N, D]` and targets `[N]`.
@@ -177,7 +177,7 @@ class StreamingGP(ContinualModule):
         self.attach_task(x, y)
 
     def attach_task(self, *data: Tensor) -> None:
-        """Take the data of the task that has begun.
+        """Attach the data of the task that has begun.
 
         Args:
             data: Inputs `[N, D]` and targets `[N]`.
@@ -186,10 +186,10 @@ class StreamingGP(ContinualModule):
         self.learner.attach(self.gp, x, y, fixed=not self._trained_by_gradients(int(self.learned)))
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor], batch_idx: int) -> Tensor | None:
-        """One step on a batch of inputs, targets and their places in the task."""
+        """One step on a batch of inputs, targets and their indices in the task."""
         with only_training(self._trained(), self.gp, self.learner):
             loss = self.learner.loss(self.gp, *batch)
-        if loss is None and self._optimised:  # nothing left to train in this task
+        if loss is None and self._optimised:  # nothing to train in this task
             loss = torch.zeros_like(self.gp.posterior.c)
         if loss is None:
             return None
@@ -199,7 +199,7 @@ class StreamingGP(ContinualModule):
                 f"(now {self.lr:g}), or scale inputs and targets to moderate values"
             )
         self.log("train/loss", loss, prog_bar=True)
-        # Every parameter of the optimiser takes part, so that DistributedDataParallel waits for none of them.
+        # DistributedDataParallel requires every parameter of the optimiser to take part in the loss.
         return loss + 0.0 * sum(p.sum() for p in self.frozen_parameters())
 
     def frozen_parameters(self) -> list[nn.Parameter]:
@@ -228,7 +228,7 @@ class StreamingGP(ContinualModule):
             warn_unresolved(self.gp.inducing, self.gp.kernel, stacklevel=3)
 
     def on_validation_epoch_end(self) -> None:
-        """Log the bound on the log evidence of all data so far, too."""
+        """Also log the bound on the log evidence of all data so far."""
         super().on_validation_epoch_end()
         self.log("bound", self.gp.bound().sum(), sync_dist=True)
 

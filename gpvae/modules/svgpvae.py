@@ -1,7 +1,6 @@
 """The continual GP-VAE as a LightningModule."""
 
 import copy
-from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
@@ -11,11 +10,11 @@ from torch.distributions import Distribution, Normal
 from torch.nn.parallel import DistributedDataParallel
 
 from gpvae.inference import only_training
-from gpvae.methods import KernelName, Scalar, families_of, find_method, latent_kernel
+from gpvae.methods import KernelName, Scalar, build_method_families, find_method, latent_kernel
 from gpvae.metrics import TaskScores, equal_mixture
 from gpvae.modules.base import ContinualModule
 from gpvae.utils import checks
-from gpvae.utils.distributed import num_processes, over_processes
+from gpvae.utils.distributed import num_processes, sum_over_processes
 from gpvae.utils.resizable import rename_former_children
 from gpvae.vae import ewc
 from gpvae.vae.keyed_noise import Draws
@@ -23,16 +22,16 @@ from gpvae.vae.model import GPVAE
 from gpvae.vae.networks import Decoder, Encoder
 from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
-from gpvae.vae.task import SeriesTask, check_observations, divergence, is_finite
+from gpvae.vae.task import SeriesTask, check_observations, divergence_error, is_finite
 
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
 
 METRICS = ("nlpd", "rmse", "coverage")
-#: Learning rate of noise and lengthscales against that of the networks.
+#: Learning rate of noise and lengthscales, relative to that of the networks.
 SCALE_RATE = 10.0
 #: Prefix of the posterior in a state.
-POSTERIOR = "vae.posterior."
+POSTERIOR_PREFIX = "vae.posterior."
 
 
 class SVGPVAE(ContinualModule):
@@ -41,29 +40,29 @@ class SVGPVAE(ContinualModule):
     Args:
         method: OSVGP, OVC, OVC-per-dim or OHSVGP; or a family of inducing variables, such as CosS.
         num_inducing: Number of inducing variables M of each latent dimension.
-        num_variables: Number of observed variables; that of the data, known once they are set up, if not given.
+        num_variables: Number of observed variables; taken from the data if not given.
         latent_dim: Number of latent dimensions L.
         hidden_dim: Width of the hidden layers of encoder and decoder.
         kernel: Kernel of the latent functions, with a lengthscale for each latent dimension.
         shortest: Shortest lengthscale to start from, in units of time (hours for ERA5).
-        longest: Longest lengthscale to start from; those of the latent dimensions are spread in between.
+        longest: Longest lengthscale to start from; those of the latent dimensions are log-spaced in between.
         inducing: Another family of inducing variables for the method, such as CosS for OHSVGP.
         inducing_options: Options of the family.
         hyperparameters: Whether the kernel is trained: `fixed`, `train_first_task` or `train_always`.
-        consolidation: What keeps encoder and decoder from forgetting: `ewc`, elastic weight consolidation of both;
-            `replay`, agreement of the decoder with the one before on past latents; `both` or `none`.
+        consolidation: Protection of encoder and decoder against forgetting: `ewc`, elastic weight consolidation of
+            both; `replay`, agreement of the decoder with the previous one on past latents; `both` or `none`.
         ewc_strength: Strength λ of elastic weight consolidation.
         ewc_running: Its running form, anchored at the last task only.
         replay_strength: Strength of replay; 1 weighs a past task like the present one.
-        shared_noise: One noise variance for all variables, as in the paper; else one each.
-        periods: Periods, such as the 24 hours of a day, whose phase encoder and decoder can read from a clock; none if
-            not given, as in the paper.
-        power: α of power expectation propagation, by which the past is handed on to new inducing variables: 0 is
+        shared_noise: One noise variance for all variables, as in the paper, instead of one each.
+        periods: Periods of a clock that is an input of encoder and decoder, such as the 24 hours of a day; none if not
+            given, as in the paper.
+        power: α of power expectation propagation, by which the past is transported to new inducing variables: 0 is
             the variational bound, 1 expectation propagation, which trusts the past less where they resolve it less.
-        shared_precision: Keep one posterior covariance for all series of what tasks have taught, and the means of each:
-            memory M times smaller, for very many series. Within a task each series has its own.
-        sites_folder: Folder, one for each run, in which the sites of all series are kept instead of in memory.
-        lr: Learning rate of Adam; noise and lengthscales, of which there are few, learn ten times as fast.
+        shared_precision: Keep one posterior covariance of past tasks for all series, and a mean for each: M times less
+            memory, for very many series. Within a task each series has its own covariance.
+        sites_folder: Folder in which the sites of all series are kept instead of in memory; each run needs its own.
+        lr: Learning rate of Adam; that of noise and lengthscales is ten times as high.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
     """
@@ -99,28 +98,23 @@ class SVGPVAE(ContinualModule):
     ) -> None:
         checks.choice("consolidation", consolidation, get_args(Consolidation))
         checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
-        checks.above_zero(lr=lr, latent_dim=latent_dim, hidden_dim=hidden_dim, num_samples=num_samples, longest=longest)
-        checks.above_zero(ewc_strength=ewc_strength or None, replay_strength=replay_strength or None)  # 0 is none
+        checks.positive(lr=lr, latent_dim=latent_dim, hidden_dim=hidden_dim, num_samples=num_samples, longest=longest)
+        checks.positive(ewc_strength=ewc_strength or None, replay_strength=replay_strength or None)  # 0 is none
         super().__init__(METRICS)
         self.save_hyperparameters()
         self.lr, self.hyperparameters, self.num_samples, self.seed = lr, hyperparameters, num_samples, seed
-        self.consolidation, self.ewc_running = consolidation, ewc_running
+        self.consolidation, self.ewc_running, self.shared_noise = consolidation, ewc_running, shared_noise
         self.ewc_strength, self.replay_strength = ewc_strength, replay_strength
-        (family,) = families_of(find_method(method), inducing, num_inducing, 1, seed, inducing_options)
-        network = {"latent_dim": latent_dim, "num_hidden": hidden_dim, "num_phases": len(periods or [])}
-        self._makers = (
-            partial(Decoder, shared_noise=shared_noise, **network),
-            partial(Encoder, **network),
-            partial(
-                GPVAE,
-                kernel=latent_kernel(kernel, latent_dim, shortest, longest),
-                inducing=family,
-                periods=periods or [],
-                power=power,
-                shared_precision=shared_precision,
-                folder=sites_folder,
-            ),
-        )
+        (family,) = build_method_families(find_method(method), inducing, num_inducing, 1, seed, inducing_options)
+        self._sizes = {"latent_dim": latent_dim, "num_hidden": hidden_dim, "num_phases": len(periods or [])}
+        self._vae_options: dict[str, Any] = {
+            "kernel": latent_kernel(kernel, latent_dim, shortest, longest),
+            "inducing": family,
+            "periods": periods or [],
+            "power": power,
+            "shared_precision": shared_precision,
+            "folder": sites_folder,
+        }
         self.register_buffer("steps_taken", torch.zeros((), dtype=torch.int64))
         self._task: SeriesTask | None = None
         self.built = False
@@ -130,12 +124,12 @@ class SVGPVAE(ContinualModule):
     def _build(self, num_variables: int) -> None:
         """Build networks and posteriors."""
         self.hparams["num_variables"] = num_variables
-        self._hparams_initial = copy.deepcopy(self.hparams)  # what loggers are given
+        self._hparams_initial = copy.deepcopy(self.hparams)  # the copy that loggers get
         self.scores = TaskScores(METRICS, num_variables)
-        make_decoder, make_encoder, make_vae = self._makers
-        decoder = make_decoder(num_variables=num_variables)
-        self.vae = make_vae(encoder=make_encoder(num_variables=num_variables), decoder=decoder)
-        rows = [f"{POSTERIOR}{name}" for name in self.vae.posterior.rows]  # of each process its own
+        decoder = Decoder(num_variables=num_variables, shared_noise=self.shared_noise, **self._sizes)
+        encoder = Encoder(num_variables=num_variables, **self._sizes)
+        self.vae = GPVAE(encoder, decoder, **self._vae_options)
+        rows = [f"{POSTERIOR_PREFIX}{name}" for name in self.vae.posterior.rows]  # each process has its own
         DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, rows)
         num_parameters = len(ewc.flat([self.vae.encoder, self.vae.decoder]))
         self.ewc = ewc.EWC(num_parameters, self.ewc_running) if self.consolidation in ("ewc", "both") else None
@@ -143,7 +137,7 @@ class SVGPVAE(ContinualModule):
         self.resolution = Resolution()
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """Adam on networks and inducing points, and at a higher rate on the few scales, which are logarithms."""
+        """Adam on networks and inducing points, at a higher rate on noise and lengthscales, which are logarithms."""
         scales = [self.vae.decoder.log_scale, *self._kernel_parameters()]
         others = [p for p in self._optimised() if all(p is not scale for scale in scales)]
         groups: list[dict[str, Any]] = [{"params": others}, {"params": scales, "lr": SCALE_RATE * self.lr}]
@@ -169,14 +163,14 @@ class SVGPVAE(ContinualModule):
         return self._task is not None
 
     def check_task(self, *data: Tensor) -> None:
-        """Refuse a task without observations, or with another number of variables."""
+        """Raise if a task has no observations, or another number of variables."""
         check_observations(self.hparams["num_variables"], *data)
 
     def begin_task(self, *data: Tensor) -> None:
-        """Move the inducing variables on to the times of a new task.
+        """Advance the inducing variables to the times of a new task.
 
         Args:
-            data: Times `[T]`, observations `[B, T, V]` and which of them there are, `[B, T, V]`.
+            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
         """
         self.check_task(*data)
         times = data[0].to(self.device)
@@ -187,26 +181,26 @@ class SVGPVAE(ContinualModule):
         self.attach_task(*data)
 
     def attach_task(self, *data: Tensor) -> None:
-        """Take the data of the task that has begun, and compute once what does not change during it.
+        """Attach the data of the task that has begun, and compute once what does not change during it.
 
         Args:
-            data: Times `[T]`, observations `[B, T, V]` and which of them there are, `[B, T, V]`.
+            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
         """
         self._task = task = SeriesTask(self.vae, *data, fixed=not self._trained_in_gp())
         if self.ewc is not None:
-            self._num_values = over_processes(torch.tensor(task.num_observed(), device=self.device))
+            self._num_values = sum_over_processes(torch.tensor(task.num_observed(), device=self.device))
         if self.replay is not None and self.learned > 0:
             self.replay.prepare(task, seed=self.seed + int(self.learned))
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
-        """One step on a batch of series: their numbers, times, observations and mask."""
+        """One step on a batch of series: their indices, times, observations and mask."""
         frozen = self.frozen_parameters()
         try:
             loss = self._loss(*batch)
         except ValueError as error:
             if is_finite(self.vae.kernel, self._optimised()):
                 raise
-            # A covariance or a distribution was given NaN.
+            # A covariance or a distribution received NaN.
             raise self._diverged("the loss became NaN", batch_idx) from error
         if not bool(torch.isfinite(loss)):
             raise self._diverged(f"the loss became {loss.item()}", batch_idx)
@@ -216,13 +210,13 @@ class SVGPVAE(ContinualModule):
         assert self._task is not None
         draws = Draws(self.seed, "train", int(self.steps_taken))
         self.steps_taken += 1
-        # Gradients are averaged over processes, each with its own series: a mean over all needs the mean of the counts.
-        counts = over_processes(torch.stack([mask.sum(), torch.full_like(mask.sum(), len(series))]))
+        # Gradients are averaged over processes with different series, so counts must be averaged over processes too.
+        counts = sum_over_processes(torch.stack([mask.sum(), torch.full_like(mask.sum(), len(series))]))
         num_values, num_series = counts.clamp_min(1) / num_processes()
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
-            view, past = self._task.of_series(times, series)
-            noise = draws.normal(series, *view.prior.shape)
-            value = self.vae.bound(view, past, y, mask, noise).sum() / num_values
+            features, past = self._task.features_and_past(times, series)
+            noise = draws.normal(series, *features.prior.shape)
+            value = self.vae.bound(features, past, y, mask, noise).sum() / num_values
         loss = -value
         self.log("train/bound", value, prog_bar=True, sync_dist=True)
         if self.ewc is not None:
@@ -237,7 +231,7 @@ class SVGPVAE(ContinualModule):
 
     def _diverged(self, what: str, step: int) -> FloatingPointError:
         assert self._task is not None
-        return divergence(what, int(self.begun), step, self.lr, self._task.largest())
+        return divergence_error(what, int(self.begun), step, self.lr, self._task.max_abs_value())
 
     def frozen_parameters(self) -> list[nn.Parameter]:
         """The kernel after the first task, unless it is trained throughout."""
@@ -253,46 +247,46 @@ class SVGPVAE(ContinualModule):
         if self.ewc is not None:
             parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()
             draws = Draws(self.seed, "fisher", int(self.learned))
-            self.ewc.consolidate(parameters, over_processes(ewc.fisher(task, draws)))
+            self.ewc.consolidate(parameters, sum_over_processes(ewc.fisher(task, draws)))
         if self.replay is not None:
-            self.replay.keep(self.vae.decoder)
+            self.replay.consolidate(self.vae.decoder)
         self.vae.consolidate(task.times, task.y, task.mask)
         self.learned += 1
         self.resolution.measure(self.vae, float(task.times[-1]))
         self._task = None
 
     def on_validation_epoch_end(self) -> None:
-        """Log the scores, and `memory/resolved`: the share of the latents' prior variance that can be remembered."""
+        """Log the scores, and `memory/resolved`: the share of the latents' prior variance that is resolved."""
         super().on_validation_epoch_end()
         self.log("memory/resolved", self.resolution.share.float())
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Save the sites of all processes."""
-        self.vae.posterior.gather(checkpoint["state_dict"], POSTERIOR)
+        """Gather the sites of all processes."""
+        self.vae.posterior.gather_sites(checkpoint["state_dict"], POSTERIOR_PREFIX)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse the checkpoint of another configuration; keep the series of this process."""
+        """Raise if the checkpoint has another configuration; select the series of this process."""
         super().on_load_checkpoint(checkpoint)
         rename_former_children(self.vae, checkpoint["state_dict"], "vae.")
-        self.vae.posterior.share(checkpoint["state_dict"], POSTERIOR)
+        self.vae.posterior.select_own_sites(checkpoint["state_dict"], POSTERIOR_PREFIX)
 
     def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
         """The predictive distribution of the observed values of a batch, and these values."""
         series, times, y, mask = batch
-        mean, scale = self.vae.draws(times, series, self.num_samples, Draws(self.seed, "evaluate"))
+        mean, scale = self.vae.decode_samples(times, series, self.num_samples, Draws(self.seed, "evaluate"))
         return equal_mixture(Normal(mean[mask], scale[mask])), y[mask]
 
     def predict_step(
         self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int, dataloader_idx: int = 0
     ) -> dict[str, Tensor]:
-        """Samples of y at the times of a batch, `[num_samples, B, T, V]`, whatever is known there."""
+        """Samples of y at the times of a batch, `[num_samples, B, T, V]`, observed or not."""
         series, times, _, _ = batch
         draws = Draws(self.seed, "evaluate")
-        mean, scale = self.vae.draws(times, series, self.num_samples, draws)
+        mean, scale = self.vae.decode_samples(times, series, self.num_samples, draws)
         noise = draws.normal(series, *mean.shape[1:], purpose="noise").to(mean)
         return {"series": series, "times": times, "samples": (mean + scale * noise).movedim(-1, 0)}
 
     def variable_of(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
-        """Which variable each of these values is of."""
+        """The variable of each observed value."""
         mask = batch[-1]
         return torch.arange(mask.shape[-1], device=mask.device).expand_as(mask)[mask]

@@ -1,4 +1,4 @@
-"""Validation of inputs and options: conversion to tensors, and errors that say what to do."""
+"""Validation of inputs and options."""
 
 import difflib
 import math
@@ -22,7 +22,7 @@ def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x") -> Tensor:
     if x.ndim == 1:
         x = x[:, None]
     if x.ndim != 2:
-        raise ValueError(f"{name} is [N] or [N, D], got shape {tuple(x.shape)}")
+        raise ValueError(f"{name} must be [N] or [N, D], got shape {tuple(x.shape)}")
     if x.numel() == 0:
         raise ValueError(
             f"{name} of shape {tuple(x.shape)} is empty; a batch needs at least one point of one dimension"
@@ -35,7 +35,7 @@ def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str
     """Targets `[*L, N]` of any array type that match the inputs `[N, D]`.
 
     Args:
-        y: The targets; `[N, 1]` becomes `[N]` where there is one output.
+        y: The targets; `[N, 1]` becomes `[N]` if there is one output.
         x: The inputs, checked.
         batch_shape: `*L` of the kernel.
         name: Name to use in errors.
@@ -54,14 +54,14 @@ def choice(name: str, value: str, choices: Iterable[str]) -> None:
     """Raise unless an option is one of the choices."""
     choices = list(choices)
     if value not in choices:
-        raise ValueError(f"{name} is one of {', '.join(choices)}; got {value!r}{nearest(value, choices)}")
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}{nearest(value, choices)}")
 
 
-def above_zero(**values: float | None) -> None:
-    """Raise unless every option that is given is a finite number above zero."""
+def positive(**values: float | None) -> None:
+    """Raise unless every option is positive and finite, or None."""
     for name, value in values.items():
         if value is not None and not 0 < value < math.inf:
-            raise ValueError(f"{name} is above zero, got {value}" + (": it must be finite" if value > 0 else ""))
+            raise ValueError(f"{name} must be positive and finite, got {value}")
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
@@ -74,10 +74,10 @@ def nearest(word: str, words: Iterable[str]) -> str:
 def _tensor(values: ArrayLike | Tensor, name: str) -> Tensor:
     if isinstance(values, Tensor):
         return values
-    array = np.array(values)  # a copy: neither read-only nor reversed
+    array = np.array(values)  # a copy, because torch does not take read-only or reversed arrays
     if array.dtype.kind not in "fiub":
         raise TypeError(
-            f"{name} holds values of type {array.dtype}, expected numbers; turn dates into hours or days since a start"
+            f"{name} has values of type {array.dtype}, expected numbers; convert dates to hours or days since a start"
         )
     return torch.from_numpy(array)
 
@@ -87,6 +87,6 @@ def _finite(values: Tensor, name: str) -> None:
     if bool(bad.any()):
         where = tuple(int(i) for i in bad.nonzero()[0])
         raise ValueError(
-            f"{name} holds {int(bad.sum())} NaN or infinite value(s), the first at index {where}; "
-            "drop those points or fill them before updating"
+            f"{name} has {int(bad.sum())} NaN or infinite value(s), the first at index {where}; "
+            "remove these points or fill in the values"
         )

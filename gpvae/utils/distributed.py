@@ -1,4 +1,4 @@
-"""The processes of distributed training: rank and world size, the items of each, and reductions over all of them."""
+"""The processes of distributed training: rank and world size, the items of each, and reductions over all."""
 
 import torch
 import torch.distributed as dist
@@ -10,12 +10,12 @@ def num_processes() -> int:
     return dist.get_world_size() if _is_distributed() else 1
 
 
-def process_number() -> int:
+def rank() -> int:
     """The rank of this process, from 0."""
     return dist.get_rank() if _is_distributed() else 0
 
 
-def over_processes(value: Tensor) -> Tensor:
+def sum_over_processes(value: Tensor) -> Tensor:
     """The sum of a tensor over all processes, on each of them; the tensor itself if there is only one process."""
     if not _is_distributed():
         return value
@@ -24,17 +24,17 @@ def over_processes(value: Tensor) -> Tensor:
     return value
 
 
-def own(number: int) -> Tensor:
+def own_items(number: int) -> Tensor:
     """The items of this process among 0, 1, ...: every W-th, starting with its rank."""
-    return torch.arange(process_number(), number, num_processes())
+    return torch.arange(rank(), number, num_processes())
 
 
-def own_places(items: Tensor) -> Tensor:
+def own_positions(items: Tensor) -> Tensor:
     """The positions of items of this process among all its items."""
     return items // num_processes()
 
 
-def gathered(rows: Tensor) -> Tensor:
+def gather_rows(rows: Tensor) -> Tensor:
     """The rows of all processes in the order of items, on the first process; on others, their own rows.
 
     Args:
@@ -46,7 +46,7 @@ def gathered(rows: Tensor) -> Tensor:
     dist.all_gather(counts, torch.tensor(len(rows), device=rows.device))
     largest = int(max(counts))
     padded = torch.cat([rows, rows.new_zeros(largest - len(rows), *rows.shape[1:])])
-    parts = [torch.empty_like(padded) for _ in counts] if process_number() == 0 else None
+    parts = [torch.empty_like(padded) for _ in counts] if rank() == 0 else None
     dist.gather(padded, parts)
     return rows if parts is None else torch.stack(parts, 1).flatten(0, 1)[: int(sum(counts))]
 

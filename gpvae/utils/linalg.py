@@ -1,4 +1,4 @@
-"""Dense linear algebra that does not fail on finite input."""
+"""Dense linear algebra that succeeds on any finite input."""
 
 import logging
 import warnings
@@ -9,37 +9,37 @@ from torch import Tensor
 logger = logging.getLogger(__name__)
 
 #: Jitter tried first, relative to the mean of the diagonal, by floating point type.
-SMALLEST_JITTER = {torch.float64: 1e-9, torch.float32: 1e-5}
-#: Jitter above this share of the diagonal changes results visibly and is worth a warning.
+INITIAL_JITTER = {torch.float64: 1e-9, torch.float32: 1e-5}
+#: Jitter above this share of the diagonal changes results noticeably, and warns.
 NOTICEABLE_JITTER = {torch.float64: 1e-6, torch.float32: 1e-3}
 
 
 class JitterWarning(UserWarning):
-    """A covariance needed so much jitter that results may visibly differ."""
+    """A covariance needed so much jitter that results may differ noticeably."""
 
 
 def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
     """Lower Cholesky factor of `K + jitter * mean(diag K) * I`.
 
-    The jitter is relative, starts at `SMALLEST_JITTER` unless given, and grows tenfold, only for the matrices of a
-    batch that need it, until the factorisation exists. Every escalation is logged; one above `NOTICEABLE_JITTER`
+    The jitter is relative, starts at `INITIAL_JITTER` unless given, and grows tenfold, only for the matrices of a
+    batch that need it, until the factorisation succeeds. Every increase is logged; one above `NOTICEABLE_JITTER`
     warns.
 
     Args:
         K: Symmetric matrices, `[..., M, M]`.
-        jitter: What to start from; 0 for matrices that are well conditioned by construction.
+        jitter: Initial jitter; 0 for matrices that are well conditioned by construction.
 
     Raises:
-        ValueError: `K` holds NaN or infinite values.
+        ValueError: `K` has NaN or infinite values.
     """
-    if K.dtype not in SMALLEST_JITTER:
+    if K.dtype not in INITIAL_JITTER:
         raise TypeError(f"covariances are factorised in float64 or float32, got {K.dtype}; call .double() on the model")
     if K.shape[-1] == 0:
         return K
     diagonal = K.detach().diagonal(dim1=-2, dim2=-1).abs().mean(-1)
-    largest = K.detach().abs().amax((-2, -1))  # above the diagonal only where K is far from a covariance
+    largest = K.detach().abs().amax((-2, -1))  # exceeds the diagonal only if K is far from a covariance
     scale = torch.maximum(diagonal, 1e-12 * largest).clamp_min(torch.finfo(K.dtype).tiny)
-    first = SMALLEST_JITTER[K.dtype] if jitter is None else jitter
+    first = INITIAL_JITTER[K.dtype] if jitter is None else jitter
     share = torch.full_like(scale, first)
     identity = identity_like(K)
     while True:
@@ -49,16 +49,16 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
             break
         if not bool(torch.isfinite(K).all()):
             raise ValueError(
-                f"a covariance of shape {tuple(K.shape)} holds NaN or infinite values; "
+                f"a covariance of shape {tuple(K.shape)} has NaN or infinite values; "
                 "check the inputs and the kernel's hyperparameters for extreme values"
             )
         share = torch.where(failed, 10 * share.clamp_min(torch.finfo(K.dtype).eps), share)
     most = float(share.max())
     if most > first:
-        logger.info("Cholesky of a %s covariance took a relative jitter of %.0e", tuple(K.shape), most)
+        logger.info("Cholesky of a %s covariance needed a relative jitter of %.0e", tuple(K.shape), most)
     if most > NOTICEABLE_JITTER[K.dtype]:
         warnings.warn(
-            f"a covariance of shape {tuple(K.shape)} took a relative jitter of {most:.0e} to factorise; "
+            f"a covariance of shape {tuple(K.shape)} needed a relative jitter of {most:.0e} to factorise; "
             "predictions may be smoother than they should be (too many inducing variables for the kernel's "
             "lengthscale, or a kernel that is not positive definite here)",
             JitterWarning,

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 def assign(target: Tensor, value: Tensor) -> None:
-    """Put `value` into a buffer or parameter in place, whatever its shape was.
+    """Assign `value` to a buffer or parameter in place, even if its shape differs.
 
     It is made contiguous like a loaded state, because the last bits of matrix products depend on the layout.
     """
@@ -30,7 +30,7 @@ def rename_former_children(module: Any, state_dict: dict[str, Any], prefix: str,
 
 
 def same(a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors hold the same values, up to what a change of precision or device may do to them."""
+    """Whether two tensors have the same values, up to rounding by a change of precision or device."""
     if a.shape != b.shape:
         return False
     return torch.allclose(a, b, rtol=100 * torch.finfo(b.dtype).eps, atol=0.0)
@@ -39,7 +39,7 @@ def same(a: Tensor, b: Tensor) -> bool:
 class Resizable(nn.Module):
     """A module whose own buffers and parameters take the shapes of the state that is loaded into them.
 
-    A checksum of the configuration is saved with the state, so that it is not loaded into another kind of module.
+    A checksum of the configuration is saved with the state, which cannot be loaded into a module with another one.
     """
 
     signature: Tensor
@@ -61,8 +61,8 @@ class Resizable(nn.Module):
         signature = state_dict.get(f"{prefix}signature")
         if signature is not None and not signature.is_meta and int(signature) != crc32(self.configuration.encode()):
             raise ValueError(
-                f"the state was saved from something else than {self.configuration}; build the model as it was built "
-                "when the state was saved"
+                f"the state was not saved from {self.configuration}; build the model as it was built when the state "
+                "was saved"
             )
         for name, tensor in chain(self._parameters.items(), self._buffers.items()):
             incoming = state_dict.get(prefix + name)

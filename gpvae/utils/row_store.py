@@ -67,11 +67,11 @@ class Files:
         path.unlink(missing_ok=True)  # existing memory maps keep the old file
         try:
             with path.open("wb") as file:
-                _allocate(file, size)  # else a full disk would kill the process later, on a write to the map
+                _allocate(file, size)  # otherwise a full disk would kill the process on a later write to the map
         except OSError as error:
             path.unlink(missing_ok=True)
             raise OSError(
-                f"there is no room for {size / 1e9:.3g} GB in {path.parent} ({error.strerror}): give a folder on a "
+                f"no disk space for {size / 1e9:.3g} GB in {path.parent} ({error.strerror}): choose a folder on a "
                 "larger disk, fewer series, or shared_precision"
             ) from error
         return self.open(name, shape, like.dtype, write=True)
@@ -97,7 +97,7 @@ class Files:
         kind = torch.empty(0, dtype=dtype).numpy().dtype
         path, size = self.path(name, process), kind.itemsize * int(np.prod(shape))
         if not path.is_file() or path.stat().st_size != size:
-            raise FileNotFoundError(f"there is no {path} of {size:,} bytes")
+            raise FileNotFoundError(f"{path} is missing or does not have {size:,} bytes")
         return torch.from_numpy(np.memmap(path, kind, "r+" if write else "c", shape=shape))
 
 
@@ -111,36 +111,40 @@ def _allocate(file: BinaryIO, size: int) -> None:
         file.truncate(size)
 
 
-def fill(
-    store: RowStore, names: Sequence[str], series: Tensor, at_once: int, compute: Callable[[Tensor], tuple[Tensor, ...]]
+def compute_rows(
+    store: RowStore,
+    names: Sequence[str],
+    series: Tensor,
+    chunk_size: int,
+    compute: Callable[[Tensor], tuple[Tensor, ...]],
 ) -> tuple[Tensor, ...]:
-    """Compute rows for many series, some at a time.
+    """Compute and store rows for many series, some at a time.
 
     Args:
         store: The store for the rows.
         names: The names of the tensors.
         series: The series, `[S]`.
-        at_once: The number of series at a time, two or more.
-        compute: Computes a tensor of rows for some series, `[B, ...]`, for each name; or one row for all series,
-            `[1, ...]`, which is kept as one, in memory.
+        chunk_size: The number of series at a time, two or more.
+        compute: Computes for each name a tensor with a row for each of some series, `[B, ...]`; or with a single row
+            for all series, `[1, ...]`, which stays in memory.
     """
-    kept: list[Tensor] = []
-    for begin in range(0, len(series), at_once):
-        some = series[begin : begin + at_once]
-        values = compute(some)
-        if isinstance(store, Memory) and len(series) <= at_once:
+    stored: list[Tensor] = []
+    for begin in range(0, len(series), chunk_size):
+        chunk = series[begin : begin + chunk_size]
+        values = compute(chunk)
+        if isinstance(store, Memory) and len(series) <= chunk_size:
             return values
-        if not kept:
-            kept = [
-                value if len(value) < len(some) else store.empty(name, len(series), value)
+        if not stored:
+            stored = [
+                value if len(value) < len(chunk) else store.empty(name, len(series), value)
                 for name, value in zip(names, values, strict=True)
             ]
-        for rows, value in zip(kept, values, strict=True):
+        for rows, value in zip(stored, values, strict=True):
             if len(rows) == len(series):
-                rows[begin : begin + at_once] = value.to(rows.device)
-    return tuple(kept)
+                rows[begin : begin + chunk_size] = value.to(rows.device)
+    return tuple(stored)
 
 
-def take(rows: Tensor, index: Tensor) -> Tensor:
-    """Some rows, on the device of the index; a single row for all series as it is."""
+def select_rows(rows: Tensor, index: Tensor) -> Tensor:
+    """Some rows, on the device of the index; a single row for all series is returned itself."""
     return (rows if len(rows) == 1 else rows[index.to(rows.device)]).to(index.device)

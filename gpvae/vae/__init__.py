@@ -1,4 +1,4 @@
-"""The GP-VAE: networks, a posterior for every series, and what keeps both from forgetting."""
+"""The GP-VAE: networks, a posterior for every series, and protection of the networks against forgetting."""
 
 from gpvae.vae.model import GPVAE
 

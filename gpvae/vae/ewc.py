@@ -7,10 +7,9 @@ from torch import Tensor, nn
 from torch.func import functional_call, vjp, vmap
 
 from gpvae.sites import Site
-from gpvae.utils.row_store import take
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.model import GPVAE, bound, sample
-from gpvae.vae.shared_times import View
+from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.task import SeriesTask
 
 
@@ -23,7 +22,7 @@ class EWC(nn.Module):
     Args:
         num_parameters: Number of parameters.
         running: The running form.
-        decay: What remains of older information from task to task, in the running form.
+        decay: Factor by which older information fades with each task, in the running form.
     """
 
     A: Tensor
@@ -33,7 +32,7 @@ class EWC(nn.Module):
     def __init__(self, num_parameters: int, running: bool = False, decay: float = 1.0) -> None:
         super().__init__()
         if not 0 <= decay <= 1:
-            raise ValueError(f"decay lies between 0 and 1, got {decay}")
+            raise ValueError(f"decay must be between 0 and 1, got {decay}")
         self.running, self.decay = running, decay
         self.register_buffer("A", torch.zeros(num_parameters))
         self.register_buffer("m", torch.zeros(num_parameters))
@@ -67,10 +66,10 @@ def flat(modules: Sequence[nn.Module]) -> Tensor:
 
 
 def per_sample_gradients(network: nn.Module, inputs: tuple[Tensor, ...], cotangents: tuple[Tensor, ...]) -> Tensor:
-    """Gradients with respect to the parameters of a network, of each sample of a batch alone, `[B, P]`.
+    """Gradients with respect to the parameters of a network, for each sample of a batch, `[B, P]`.
 
     Args:
-        network: A network that gives a tuple of tensors.
+        network: A network that returns a tuple of tensors.
         inputs: A batch of its inputs.
         cotangents: Derivatives of each sample's own objective with respect to the outputs for that sample.
     """
@@ -86,25 +85,25 @@ def per_sample_gradients(network: nn.Module, inputs: tuple[Tensor, ...], cotange
     return vmap(gradient)(inputs, cotangents)
 
 
-def squared_gradients(vae: GPVAE, view: View, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
+def squared_gradients(vae: GPVAE, features: TimeFeatures, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
     """Squared gradients of the bound of each series with respect to encoder and decoder, `[B, P]`.
 
     Args:
         vae: The model.
-        view: The times of the observations.
+        features: The features of the times of the observations.
         past: The old sites of these series in the frame of the task, `[B, L]`.
         y: Observations `[B, T, V]`.
-        mask: Which of them there are.
-        noise: A standard normal draw `[B, L, T]` that makes a sample of f.
+        mask: Which of them are observed.
+        noise: A standard normal draw `[B, L, T]`, from which f is sampled.
     """
     with torch.enable_grad():
-        encoded = tuple(part.detach().requires_grad_() for part in vae.encode(view.times, y, mask))
-        q = vae.infer(view, past, *encoded)
-        f = sample(q, view, noise)
-        decoded = vae.decode(view.times, f)
+        encoded = tuple(part.detach().requires_grad_() for part in vae.encode(features.times, y, mask))
+        q = vae.infer(features, past, *encoded)
+        f = sample(q, features, noise)
+        decoded = vae.decode(features.times, f)
         value = bound(q, past, decoded, y, mask).sum()
         by_output = torch.autograd.grad(value, (*encoded, *decoded))
-    clock = vae.clock(view.times).expand(len(y), -1, -1)
+    clock = vae.clock(features.times).expand(len(y), -1, -1)
     encoder = per_sample_gradients(vae.encoder, (y, mask, clock), by_output[:2])
     decoder = per_sample_gradients(vae.decoder, (f.detach(), clock), by_output[2:])
     return torch.cat([encoder, decoder], -1).square()
@@ -114,13 +113,13 @@ def fisher(task: SeriesTask, draws: Draws) -> Tensor:
     """The diagonal Fisher information of encoder and decoder, a sum over series of squared gradients, flat.
 
     Args:
-        task: The task, of which the series of this process count.
-        draws: Where random numbers come from.
+        task: The task; only the series of this process are summed.
+        draws: The random numbers.
     """
     parts = []
-    for some in task.series.split(task.vae.posterior.at_once):
+    for series in task.series.split(task.vae.posterior.chunk_size):
         with torch.no_grad():
-            view, past = task.of_series(task.times, some)
-        noise, data = draws.normal(some, *view.prior.shape), (take(task.y, some), take(task.mask, some))
-        parts.append(squared_gradients(task.vae, view, past, *data, noise).sum(0))
+            features, past = task.features_and_past(task.times, series)
+        y, mask, noise = *task.observations(series), draws.normal(series, *features.prior.shape)
+        parts.append(squared_gradients(task.vae, features, past, y, mask, noise).sum(0))
     return torch.stack(parts).sum(0)

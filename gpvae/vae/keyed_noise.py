@@ -1,4 +1,4 @@
-"""Random numbers that depend on their purpose, not on the process that draws them."""
+"""Random numbers that depend on what they are for, not on the process that draws them."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from torch import Tensor
 class Draws:
     """Random numbers that are a function of a seed, an occasion and a series.
 
-    They are the same for any number of processes, for any batch size, and in a run that is resumed.
+    They do not depend on the number of processes or the batch size, nor on whether a run is resumed.
 
     Args:
         seed: The seed.
@@ -29,9 +29,9 @@ class Draws:
         """Standard normal draws in double precision, `[B, *shape]`, for series `[B]`.
 
         Args:
-            series: Which series.
-            shape: Shape of what each gets.
-            purpose: Different purposes have different numbers.
+            series: The indices of the series.
+            shape: Shape of the draws of each series.
+            purpose: Draws for different purposes are independent.
         """
         drawn = [
             torch.randn(shape, generator=self._generator(purpose, number), dtype=torch.float64)
@@ -40,7 +40,7 @@ class Draws:
         return torch.stack(drawn).to(series.device)
 
     def choices(self, number: int, size: int) -> Tensor:
-        """Whole numbers below a number, `[size]`, the same for all series."""
+        """Random integers from 0 to `number - 1`, `[size]`, the same for all series."""
         return torch.randint(number, (size,), generator=self._generator("choices", 0))
 
     def _generator(self, purpose: str, number: int) -> torch.Generator:

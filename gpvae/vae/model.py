@@ -19,11 +19,11 @@ from gpvae.inducing import InducingVariables
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.utils.resizable import rename_former_children
-from gpvae.utils.row_store import take
+from gpvae.utils.row_store import select_rows
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.networks import Clock, Decoder, Encoder
 from gpvae.vae.series_posterior import SeriesPosterior
-from gpvae.vae.shared_times import View
+from gpvae.vae.shared_times import TimeFeatures
 
 
 class GPVAE(nn.Module):
@@ -63,15 +63,15 @@ class GPVAE(nn.Module):
         )
         self.register_load_state_dict_pre_hook(rename_former_children)  # type: ignore[no-untyped-call]
 
-    def task(self, times: Tensor, series: Tensor | None = None) -> tuple[View, Site]:
-        """Times of the present task, and the past of each series, seen from its inducing variables.
+    def task(self, times: Tensor, series: Tensor | None = None) -> tuple[TimeFeatures, Site]:
+        """Features of times of the present task, and the past site of each series in its frame.
 
         Args:
             times: `[T]`.
-            series: Which series of this process; all if not given.
+            series: Series of this process; all if not given.
         """
         frame, transport = self.posterior.task_frame(self.kernel)
-        return View.of(frame, times), transport(self.posterior.site_of(series))
+        return TimeFeatures.of(frame, times), transport(self.posterior.site_of(series))
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`."""
@@ -81,43 +81,43 @@ class GPVAE(nn.Module):
         """Mean and standard deviation of y, `[..., T, V]`, given latents `[..., L, T]`."""
         return self.decoder(f, self.clock(times))
 
-    def infer(self, view: View, past: Site, mean: Tensor, precision: Tensor) -> Posterior:
+    def infer(self, features: TimeFeatures, past: Site, mean: Tensor, precision: Tensor) -> Posterior:
         """q(v) of each series and latent dimension, `[B, L]`, given the past and pseudo-observations of the task."""
-        return Posterior.from_site(past + pseudo_site(view, mean, precision))
+        return Posterior.from_site(past + pseudo_site(features, mean, precision))
 
-    def bound(self, view: View, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
+    def bound(self, features: TimeFeatures, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
         """Σ_t E_q log p(y_t | f_t) - KL(q ‖ p) + E_q[log old site] of each series, `[B]`.
 
         The -log N(f; ỹ, ṽ) of the paper's objective cancels against the one inside its L_H.
 
         Args:
-            view: The times of the observations.
+            features: The features of the times of the observations.
             past: The old sites of these series in the frame of the task, `[B, L]`.
             y: Observations `[B, T, V]`.
-            mask: Which of them there are.
-            noise: A standard normal draw `[B, L, T]` that makes a sample of f.
+            mask: Which of them are observed.
+            noise: A standard normal draw `[B, L, T]`, from which f is sampled.
         """
-        q = self.infer(view, past, *self.encode(view.times, y, mask))
-        return bound(q, past, self.decode(view.times, sample(q, view, noise)), y, mask)
+        q = self.infer(features, past, *self.encode(features.times, y, mask))
+        return bound(q, past, self.decode(features.times, sample(q, features, noise)), y, mask)
 
     @torch.no_grad()
     def consolidate(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
-        """End a task: the sites of its data, by the present encoder, are added to the past.
+        """End a task: the sites of its data, given by the present encoder, are added to the past.
 
         Args:
             times: `[T]`.
-            y: Observations of all series, `[S, T, V]`; those of this process are used, some at a time.
-            mask: Which of them there are.
+            y: Observations of all series, `[S, T, V]`; only the series of this process are used, some at a time.
+            mask: Which of them are observed.
         """
         self.posterior.adapt_to_kernel(self.kernel)
         frame, transport = self.posterior.task_frame(self.kernel)
-        view = View.of(frame, times)
+        features = TimeFeatures.of(frame, times)
 
-        def learnt(series: Tensor) -> Site:
-            encoded = self.encode(times, take(y, series), take(mask, series))
-            return transport(self.posterior.site_of(series)) + pseudo_site(view, *encoded)
+        def past_and_task(series: Tensor) -> Site:
+            encoded = self.encode(times, select_rows(y, series), select_rows(mask, series))
+            return transport(self.posterior.site_of(series)) + pseudo_site(features, *encoded)
 
-        self.posterior.end_series(frame, len(y), learnt)
+        self.posterior.end_series(frame, len(y), past_and_task)
 
     @torch.no_grad()
     def latent(self, times: Tensor, series: Tensor | None = None) -> Normal:
@@ -125,30 +125,30 @@ class GPVAE(nn.Module):
 
         Args:
             times: `[T]`.
-            series: Which series of this process; all if not given.
+            series: Series of this process; all if not given.
         """
         frame, transport = self.posterior.present_frame(self.kernel)
-        return View.of(frame, times).latent(Posterior.from_site(transport(self.posterior.site_of(series))))
+        return TimeFeatures.of(frame, times).latent(Posterior.from_site(transport(self.posterior.site_of(series))))
 
     @torch.no_grad()
-    def resolved(self, times: Tensor) -> Tensor:
-        """The share qff / kff of the prior variance that the inducing variables can follow, mean over times, `[L]`.
+    def resolved_share(self, times: Tensor) -> Tensor:
+        """The share qff / kff of the prior variance that the inducing variables resolve, mean over times, `[L]`.
 
         Args:
             times: Times within the stream so far, `[T]`.
         """
-        view = View.of(self.posterior.present_frame(self.kernel)[0], times)
-        return 1 - (view.residual / view.prior).mean(-1)
+        features = TimeFeatures.of(self.posterior.present_frame(self.kernel)[0], times)
+        return 1 - (features.residual / features.prior).mean(-1)
 
     @torch.no_grad()
-    def draws(self, times: Tensor, series: Tensor, num_samples: int, draws: Draws) -> tuple[Tensor, Tensor]:
+    def decode_samples(self, times: Tensor, series: Tensor, num_samples: int, draws: Draws) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation of y for samples of f, `[B, T, V, S]`: their mixture is the prediction.
 
         Args:
             times: `[T]`.
-            series: Which series of this process, `[B]`.
+            series: Series of this process, `[B]`.
             num_samples: Number of samples.
-            draws: Where random numbers come from.
+            draws: The random numbers.
         """
         f = self.latent(times, series)
         noise = draws.normal(series, num_samples, *f.mean.shape[1:]).transpose(0, 1)
@@ -156,15 +156,15 @@ class GPVAE(nn.Module):
         return mean.movedim(0, -1), scale.movedim(0, -1)
 
 
-def pseudo_site(view: View, mean: Tensor, precision: Tensor) -> Site:
+def pseudo_site(features: TimeFeatures, mean: Tensor, precision: Tensor) -> Site:
     """The site of pseudo-observations `[B, L, T]`: G = Σ a aᵀ/ṽ, h = Σ a ỹ/ṽ."""
-    h = view.weighted_sum(precision * mean)
-    return Site(mean.new_zeros(mean.shape[:-1]), h, view.weighted_outer_sum(precision))
+    h = features.weighted_sum(precision * mean)
+    return Site(mean.new_zeros(mean.shape[:-1]), h, features.weighted_outer_sum(precision))
 
 
-def sample(q: Posterior, view: View, noise: Tensor) -> Tensor:
+def sample(q: Posterior, features: TimeFeatures, noise: Tensor) -> Tensor:
     """A draw of f at each time `[B, L, T]`, from a standard normal draw of that shape."""
-    f = view.latent(q)
+    f = features.latent(q)
     return f.mean + f.stddev * noise
 
 

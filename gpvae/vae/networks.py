@@ -1,4 +1,4 @@
-"""The encoder and decoder of all GP-VAEs, and the clock that may be an input of both."""
+"""The encoder and decoder of GP-VAEs, and the clock that is an optional input of both."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def mlp(num_in: int, num_hidden: int, num_out: int) -> nn.Sequential:
 
 
 class Clock(nn.Module):
-    """The phases of known periods, such as the hour of the day, which need no memory.
+    """The phases of known periods, such as the hour of the day.
 
     Args:
         periods: The periods, in units of time; none for no clock.
@@ -28,7 +28,7 @@ class Clock(nn.Module):
     def __init__(self, periods: Sequence[float] = ()) -> None:
         super().__init__()
         if any(not period > 0 for period in periods):
-            raise ValueError(f"periods are above zero, got {list(periods)}")
+            raise ValueError(f"periods must be positive, got {list(periods)}")
         self.register_buffer("periods", torch.tensor(list(periods), dtype=torch.float64))
 
     def forward(self, times: Tensor) -> Tensor:
@@ -58,23 +58,23 @@ class Encoder(nn.Module):
 
         Args:
             y: Observations `[B, T, V]`.
-            mask: Which of them there are, `[B, T, V]`.
+            mask: Which of them are observed, `[B, T, V]`.
             clock: The clock at each time, `[T, 2P]`.
         """
-        seen = torch.cat([torch.where(mask, y, 0.0), mask.to(y), clock.to(y).expand(*y.shape[:-1], -1)], -1)
-        mean, raw = self.network(seen).double().mT.chunk(2, dim=-2)
+        inputs = torch.cat([torch.where(mask, y, 0.0), mask.to(y), clock.to(y).expand(*y.shape[:-1], -1)], -1)
+        mean, raw = self.network(inputs).double().mT.chunk(2, dim=-2)
         return mean, mask.any(-1)[..., None, :] / (softplus(raw) + MIN_VARIANCE)
 
 
 class Decoder(nn.Module):
-    """f_t → the mean of y_t, with a learnt noise for each variable or one for all.
+    """f_t → the mean of y_t, with learnt noise for each variable or for all.
 
     Args:
         latent_dim: Number of latent dimensions L.
         num_variables: Number of observed variables V.
         num_hidden: Width of the hidden layer.
         shared_noise: One σ² for all variables, as in the paper.
-        noise: σ to start from.
+        noise: Initial σ.
         num_phases: Number P of periods of the clock.
     """
 
@@ -94,6 +94,6 @@ class Decoder(nn.Module):
 
     def forward(self, f: Tensor, clock: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation of y, `[..., T, V]`, from latents `[..., L, T]` and the clock `[T, 2P]`."""
-        seen = torch.cat([f.mT, clock.to(f).expand(*f.mT.shape[:-1], -1)], -1)
-        mean = self.network(seen.to(self.log_scale))
+        inputs = torch.cat([f.mT, clock.to(f).expand(*f.mT.shape[:-1], -1)], -1)
+        mean = self.network(inputs.to(self.log_scale))
         return mean, self.log_scale.exp().expand_as(mean)

@@ -12,11 +12,11 @@ from torch import Tensor
 from gpvae.inducing import InducingVariables
 from gpvae.sites import Site
 from gpvae.streaming import Frame, StreamingPosterior
-from gpvae.utils.distributed import gathered, num_processes, over_processes, own, own_places, process_number
-from gpvae.utils.row_store import Files, Memory, RowStore, fill, take
+from gpvae.utils.distributed import gather_rows, num_processes, own_items, own_positions, rank, sum_over_processes
+from gpvae.utils.row_store import Files, Memory, RowStore, compute_rows, select_rows
 
-#: Elements of the precisions of the series that are processed together: 8 MB, which fit into caches.
-AT_ONCE = 2**20
+#: Maximum number of elements of precisions in a chunk of series: 8 MB, which fit into caches.
+MAX_ELEMENTS = 2**20
 
 
 class SeriesPosterior(StreamingPosterior):
@@ -28,7 +28,7 @@ class SeriesPosterior(StreamingPosterior):
         power: α of power expectation propagation; 0 is the variational bound.
         shared_precision: Keep one precision G for all series, the mean of theirs, and h for each. When a task ends,
             posterior means stay as they are and covariances become equal.
-        folder: Keep sites in files of this folder, not in memory: those of the last task and of the one before.
+        folder: Keep sites in files of this folder instead of memory; files of the last two tasks are kept.
     """
 
     num_series: Tensor
@@ -54,14 +54,14 @@ class SeriesPosterior(StreamingPosterior):
         self._opened = True
         if self.folder is not None:
             self.register_buffer("fingerprint", torch.zeros((), dtype=torch.int64))
-            for name in self.rows:  # plain attributes: what is in files is neither moved to a device nor saved
+            for name in self.rows:  # as plain attributes, which are neither moved to a device nor saved
                 rows = getattr(self, name)
                 delattr(self, name)
                 setattr(self, name, rows)
 
     @property
     def configuration(self) -> str:
-        """What a site depends on."""
+        """What the sites depend on; its checksum is in saved states, so the wording stays."""
         return super().configuration + (" and one precision for all series" if self.shared_precision else "")
 
     @property
@@ -75,43 +75,43 @@ class SeriesPosterior(StreamingPosterior):
 
     def site_of(self, series: Tensor | None = None) -> Site:
         """The past site of some series of this process; of all of them if not given."""
-        return self.site if series is None else self.of_series(self.site, series)
+        return self.site if series is None else self.select_series(self.site, series)
 
-    def of_series(self, site: Site, series: Tensor) -> Site:
-        """Rows of a site that has one for each series of this process; the site itself before the first task."""
+    def select_series(self, site: Site, series: Tensor) -> Site:
+        """Select series from a site of all series of this process; before the first task, return the site itself."""
         if not self.started:
             return site
-        places = own_places(series)
-        return Site(take(site.c, places), take(site.h, places), take(site.G, places))
+        positions = own_positions(series)
+        return Site(select_rows(site.c, positions), select_rows(site.h, positions), select_rows(site.G, positions))
 
-    def place(self, name: str) -> RowStore:
-        """Where rows of this process go: into memory, or into files in a folder of that name."""
+    def row_store(self, name: str) -> RowStore:
+        """The store for rows of this process: memory, or files in a folder of that name."""
         if self.folder is None:
             return Memory()
-        return Files(self.folder / name, process_number(), num_processes())
+        return Files(self.folder / name, rank(), num_processes())
 
     @property
-    def at_once(self) -> int:
-        """Number of series to process together."""
-        return max(2, AT_ONCE // (self.latent_dim * self.inducing.num_inducing**2))
+    def chunk_size(self) -> int:
+        """Number of series to process at a time."""
+        return max(2, MAX_ELEMENTS // (self.latent_dim * self.inducing.num_inducing**2))
 
-    def own(self, num_series: int) -> Tensor:
+    def own_series(self, num_series: int) -> Tensor:
         """The series of this process."""
-        return own(num_series).to(self.L.device)
+        return own_items(num_series).to(self.L.device)
 
     def begin(self, kernel: Kernel, x: Tensor) -> None:
-        """Advance the inducing variables to the inputs of a new task, if the folder of the sites can be written to."""
+        """Advance the inducing variables to the inputs of a new task; raise if the folder cannot be created."""
         if self.folder is not None:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise OSError(
-                    f"sites cannot be kept in {self.folder} ({error.strerror}): give a folder that can be written to"
+                    f"cannot keep sites in {self.folder} ({error.strerror}): choose a folder that can be written to"
                 ) from error
         super().begin(kernel, x)
 
-    def keep(self, name: str, series: Tensor, compute: Callable[[Tensor], Site]) -> Site:
-        """A site with a row for each series of this process, computed for some series at a time.
+    def compute_site(self, name: str, series: Tensor, compute: Callable[[Tensor], Site]) -> Site:
+        """Compute a site with a row for each series of this process, for some series at a time.
 
         Args:
             name: Name of the site.
@@ -119,11 +119,11 @@ class SeriesPosterior(StreamingPosterior):
             compute: Computes the site of some series.
         """
 
-        def parts(some: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-            site = compute(some)
+        def parts(chunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            site = compute(chunk)
             return site.c, site.h, site.G
 
-        return Site(*fill(self.place(name), ("c", "h", "G"), series, self.at_once, parts))
+        return Site(*compute_rows(self.row_store(name), ("c", "h", "G"), series, self.chunk_size, parts))
 
     def end_series(self, frame: Frame, num_series: int, compute: Callable[[Tensor], Site]) -> None:
         """Consolidate a task.
@@ -131,49 +131,49 @@ class SeriesPosterior(StreamingPosterior):
         Args:
             frame: The frame of the task.
             num_series: Number of series on all processes.
-            compute: Computes the sites of some series, past and task together.
+            compute: Computes the sites of some series, including past and task.
         """
-        series, name = self.own(num_series), _task_name(int(self.num_ended) + 1)
+        series, name = self.own_series(num_series), _task_name(int(self.num_ended) + 1)
         if self.shared_precision:
-            total = torch.stack([compute(some).G.sum(0, keepdim=True) for some in series.split(self.at_once)]).sum(0)
-            G = over_processes(total) / num_series
-            site = self.keep(name, series, lambda some: compute(some).with_precision(G))
+            sums = [compute(chunk).G.sum(0, keepdim=True) for chunk in series.split(self.chunk_size)]
+            G = sum_over_processes(torch.stack(sums).sum(0)) / num_series
+            site = self.compute_site(name, series, lambda chunk: compute(chunk).with_precision(G))
         else:
-            site = self.keep(name, series, compute)
+            site = self.compute_site(name, series, compute)
         self.end(frame, site)
         self.num_ended += 1
         self.num_series.fill_(num_series)
         self.num_files.fill_(num_processes())
         if self.folder is None:
             return
-        self.place(name).flush()
-        self.fingerprint.copy_(over_processes(_fingerprint(self.h).to(self.L.device)))
-        if process_number() == 0:
+        self.row_store(name).flush()
+        self.fingerprint.copy_(sum_over_processes(_fingerprint(self.h).to(self.L.device)))
+        if rank() == 0:
             shutil.rmtree(self.folder / _task_name(int(self.num_ended) - 2), ignore_errors=True)
 
-    def gather(self, state: dict[str, Tensor], prefix: str) -> None:
-        """Put the sites of all processes into the state of the first; sites in files stay there.
+    def gather_sites(self, state: dict[str, Tensor], prefix: str) -> None:
+        """Gather the sites of all processes into the state on rank 0; sites in files are left there.
 
         Args:
-            state: The state of a module that this is a part of.
-            prefix: Prefix of this part in the state.
+            state: The state of a module that contains this one.
+            prefix: Prefix of this module in the state.
         """
         if self.started and self.folder is None:
-            state.update({prefix + name: gathered(state[prefix + name]) for name in self.rows})
+            state.update({prefix + name: gather_rows(state[prefix + name]) for name in self.rows})
 
-    def share(self, state: dict[str, Tensor], prefix: str) -> None:
+    def select_own_sites(self, state: dict[str, Tensor], prefix: str) -> None:
         """Reduce a state that is to be loaded to the series of this process.
 
         Args:
-            state: The state of a module that this is a part of.
-            prefix: Prefix of this part in the state.
+            state: The state of a module that contains this one.
+            prefix: Prefix of this module in the state.
         """
         if num_processes() > 1 and self.folder is None and state[prefix + "num_ended"] > 0:
-            mine = slice(process_number(), None, num_processes())
-            state.update({prefix + name: state[prefix + name][mine] for name in self.rows})
+            own = slice(rank(), None, num_processes())
+            state.update({prefix + name: state[prefix + name][own] for name in self.rows})
 
-    def _keep(self, site: Site) -> None:
-        """Keep a site without a copy, contiguous like one that is loaded."""
+    def _set_site(self, site: Site) -> None:
+        """Set the site without copying it, contiguous like a loaded one."""
         self.c, self.h, self.G = (part.contiguous() for part in (site.c, site.h, site.G))
         self._opened = True
 
@@ -181,28 +181,28 @@ class SeriesPosterior(StreamingPosterior):
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         if self.folder is not None and self.started:
             self._check_run(self._files_of_all())
-            self._opened = False  # until they are needed, by as many processes as there are then
+            self._opened = False  # opened on first use, when the number of processes is known
 
     def _open(self) -> None:
-        """Open the files of this process; after a change of the number of processes, gather its rows from all files."""
+        """Open the files of this process; if the number of processes has changed, collect its rows from all files."""
         files = self._files_of_all()
-        place = self.place(_task_name(int(self.num_ended)))
-        series = own(int(self.num_series))
+        store = self.row_store(_task_name(int(self.num_ended)))
+        series = own_items(int(self.num_series))
         for name, parts in files.items():
             if len(parts) == num_processes():
-                rows = parts[process_number()]
+                rows = parts[rank()]
             else:
-                rows = place.empty(name, len(series), parts[0])
+                rows = store.empty(name, len(series), parts[0])
                 for row, number in enumerate(series.tolist()):
                     rows[row] = parts[number % len(parts)][number // len(parts)]
             setattr(self, name, rows)
         self._opened = True
 
     def _files_of_all(self) -> dict[str, list[Tensor]]:
-        """The rows that each process has written when the last task ended."""
+        """The rows that each process wrote when the last task ended."""
         assert self.folder is not None
         num_files, num_series = int(self.num_files), int(self.num_series)
-        files = Files(self.folder / _task_name(int(self.num_ended)), process_number(), num_files)
+        files = Files(self.folder / _task_name(int(self.num_ended)), rank(), num_files)
         *latent, size, _ = self.L.shape
         shapes = {"c": latent, "h": [*latent, size], "G": [*latent, size, size]}
         counts = [len(range(process, num_series, num_files)) for process in range(num_files)]
@@ -213,16 +213,16 @@ class SeriesPosterior(StreamingPosterior):
             }
         except FileNotFoundError as error:
             raise FileNotFoundError(
-                f"{error}, which the checkpoint needs: its sites are in files, those of the last two tasks; give the "
-                "folder that they are in"
+                f"{error}, but the checkpoint needs it: its sites are in files, which are kept for the last two tasks; "
+                "set sites_folder to the folder that holds them"
             ) from error
 
     def _check_run(self, files: dict[str, list[Tensor]]) -> None:
-        """Raise if another run has written to the folder since."""
+        """Raise if another run has written to the folder since the state was saved."""
         if sum(_fingerprint(part) for part in files["h"]) != self.fingerprint.cpu():
             raise ValueError(
-                f"the sites in {self.folder} are not those that the checkpoint was saved with: another run has kept "
-                "its own there; give each run a sites_folder of its own, and start this one again"
+                f"the sites in {self.folder} do not belong to the checkpoint: another run has written to this folder; "
+                "give each run its own sites_folder, and start this one again"
             )
 
 

@@ -37,7 +37,7 @@ class PlainLoop(Callback):
         for task in range(after_task):
             for series, times, y, mask in stream.test_loader(task, 0, 1):
                 numbers = Draws(pl_module.seed, "evaluate")
-                draws = pl_module.vae.draws(times, series, pl_module.num_samples, numbers)
+                draws = pl_module.vae.decode_samples(times, series, pl_module.num_samples, numbers)
                 mean, scale = (part.double().numpy() for part in draws)
                 for b, t, v in np.argwhere(mask.numpy()):
                     target = float(y[b, t, v])

@@ -69,5 +69,5 @@ def test_another_number_than_that_of_the_data_is_refused() -> None:
 
 def test_without_data_the_number_has_to_be_given(tmp_path: Path) -> None:
     trainer = Trainer(accelerator="cpu", default_root_dir=tmp_path, enable_checkpointing=False, **QUIET)
-    with pytest.raises(ValueError, match="num_variables is not known: give it, or train with a datamodule"):
+    with pytest.raises(ValueError, match="num_variables is unknown: set it, or use a datamodule"):
         trainer.validate(SVGPVAE(**SMALL), [0])

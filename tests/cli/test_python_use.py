@@ -87,5 +87,5 @@ def test_closed_form_refuses_part_of_a_task() -> None:
     trainer = Trainer(
         accelerator="cpu", callbacks=[ContinualLearning()], enable_checkpointing=False, **QUIET, **data.trainer_options
     )
-    with pytest.raises(ValueError, match="10 points were seen of a task of 15"):
+    with pytest.raises(ValueError, match="saw 10 points in a task of 15"):
         trainer.fit(module(), data)

@@ -1,4 +1,4 @@
-"""The families that have to keep the laws. A new one joins them by one entry in `FAMILIES`."""
+"""The families under test. To test a new one, add an entry to `FAMILIES`."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ def stream(dim: int) -> list[Tensor]:
 
 
 def queries(dim: int) -> Tensor:
-    """Random inputs within, beyond and before what the stream shows."""
+    """Random inputs within, after and before those of the stream."""
     rng = np.random.default_rng(100 + dim)
     low, high = (-2.0, 6.0) if dim == 1 else (-3.0, 3.0)
     return torch.from_numpy(rng.uniform(low, high, (24, dim)))
@@ -51,7 +51,7 @@ def queries(dim: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Seen:
-    """What an oracle may know: the tasks so far, the kernel, and points that the family was free to choose."""
+    """The input of an oracle: the tasks so far, the kernel, and the family, for the points that it has chosen."""
 
     tasks: list[np.ndarray]
     terms: list[oracle.Term]
@@ -61,15 +61,15 @@ class Seen:
 
 @dataclass(frozen=True)
 class Family:
-    """An entry.
+    """A family and what the tests need to know of it.
 
     Attributes:
-        make: Makes an instance that has seen nothing.
-        kernels: Kernels that it serves.
-        judge: The same variables by the oracle.
-        errors: Largest error against the oracle, relative to the largest entry, by the kernel's smoothness ν.
-        closer: Makes an instance with more random frequencies and smaller steps, which must come closer.
-        remembers_kernel: Which hyperparameters cannot change any more once tasks have been seen:
+        make: Makes a new instance.
+        kernels: Kernels that it supports.
+        judge: Makes the same variables of the oracle.
+        errors: Maximum error with respect to the oracle, relative to the largest entry, by the kernel's smoothness ν.
+        closer: Makes an instance with more random frequencies and smaller steps, whose error must be smaller.
+        remembers_kernel: The hyperparameters that cannot change after some tasks:
             "" none, "lengthscale" after the second task, "all" after the first.
     """
 
@@ -143,7 +143,7 @@ FAMILIES = [
 
 @dataclass(frozen=True)
 class Case:
-    """A family, a kernel that it serves, and whether the kernel has a batch axis of latent dimensions."""
+    """A family, a kernel that it supports, and whether the kernel has a batch axis of latent dimensions."""
 
     family: Family
     kernel: KernelCase

@@ -1,4 +1,4 @@
-"""Kernels to try the laws with, built for gpytorch and for the oracle from the same numbers."""
+"""Kernels for the contracts, built for gpytorch and for the oracle from the same numbers."""
 
 import math
 from dataclasses import dataclass

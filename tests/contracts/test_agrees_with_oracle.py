@@ -1,4 +1,4 @@
-"""Covariances are those of the definition, as the oracle integrates it."""
+"""Covariances agree with their definition, integrated by the oracle."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ cases = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def error(case: Case, got: Tensor, expected: np.ndarray) -> float:
-    """The largest error of one latent dimension, relative to the largest entry."""
+    """The maximum error of one latent dimension, relative to the largest entry."""
     got = got[case.latent] if case.batch else got
     return float(np.abs(got.detach().numpy() - expected).max() / np.abs(expected).max())
 

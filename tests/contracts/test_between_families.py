@@ -1,4 +1,4 @@
-"""A stream may change its family: variables of different families have a joint covariance, or say they have none."""
+"""A stream can change its family: variables of different families have a joint covariance, or raise an error."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from tests.contracts.kernels import MATERN32, RBF
 from tests.contracts.test_positive import assert_psd, joint
 
 PAIRS = [(new, old) for new in FAMILIES for old in FAMILIES if new is not old]
-#: Changes that have to work (one way is enough to name: the other is the transpose).
+#: Pairs whose covariance must be known (in one direction: the other is the transpose).
 KNOWN = [
     ("Points", "LegS"),
     ("LegS", "CosS"),

@@ -1,4 +1,4 @@
-"""Covariances differentiate in the hyperparameters, and in whatever of the family can be trained."""
+"""Covariances are differentiable in the hyperparameters and in the trainable parameters of the family."""
 
 from copy import deepcopy
 
@@ -11,7 +11,7 @@ from torch.func import functional_call
 from gpvae.inducing import InducingVariables
 from tests.contracts.families import CASES, Case, queries, stream
 
-#: The formula of the kernel is gpytorch's affair: a smooth kernel, a rough one and a sum will do.
+#: Kernel formulas are tested by gpytorch: a smooth kernel, a rough one and a sum suffice.
 SOME = [
     case
     for case in CASES
@@ -23,7 +23,7 @@ cases = pytest.mark.parametrize("case", SOME, ids=str)
 
 
 class Answers(nn.Module):
-    """All that a family answers, as a function of the parameters in it."""
+    """All covariances of a family, as a function of its parameters."""
 
     def __init__(self, kernel: Kernel, family: InducingVariables, old: InducingVariables | None, dim: int) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Answers(nn.Module):
 
 @cases
 def test_answers_of_the_first_task_differentiate(case: Case) -> None:
-    """While the first task lasts, the kernel is still trained: kuu, kuf, kff and kuv to a family beside it."""
+    """During the first task the kernel can be trained: kuu, kuf, kff and kuv with another family."""
     family, _ = case.build(1)
     kernel = case.kernel.build(case.batch)
     old = None if case.family.remembers_kernel == "all" else deepcopy(family)
@@ -62,7 +62,7 @@ def test_answers_of_the_first_task_differentiate(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [case for case in SOME if case.family.remembers_kernel != "all"], ids=str)
 def test_answers_of_later_tasks_differentiate(case: Case) -> None:
-    """Later the kernel may go on being trained where the family does not remember its lengthscale."""
+    """Later the kernel can still be trained if the family does not depend on its lengthscale."""
     old, frozen = case.build(1)
     family = deepcopy(old).advance(frozen, stream(case.kernel.dim)[1])
     kernel = case.kernel.build(case.batch)
@@ -72,7 +72,7 @@ def test_answers_of_later_tasks_differentiate(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [case for case in SOME if case.family.remembers_kernel], ids=str)
 def test_hyperparameters_that_are_remembered_refuse_to_change(case: Case) -> None:
-    """A family whose variables hold the kernel itself says so, rather than mixing two kernels."""
+    """A family whose variables depend on the kernel raises an error, rather than mixing two kernels."""
     old, kernel = case.build(1)
     old.adapt_to_kernel(kernel)
     family = deepcopy(old).advance(kernel, stream(case.kernel.dim)[1])

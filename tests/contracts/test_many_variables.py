@@ -1,4 +1,4 @@
-"""The oracle also judges as many variables as are used in earnest."""
+"""Agreement with the oracle for realistic numbers of variables."""
 
 import numpy as np
 import pytest

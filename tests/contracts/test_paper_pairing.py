@@ -1,4 +1,4 @@
-"""The paper's own route, kept for comparison: kuu by stepped features, kuf by the stepped exact kernel."""
+"""The recurrence of the paper, for comparison: kuu by stepped features, kuf by the stepped exact kernel."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Covariances are covariances: symmetric and positive semi-definite, jointly with whatever they meet."""
+"""Covariances are symmetric and positive semi-definite, also jointly with function values and older variables."""
 
 from copy import deepcopy
 
@@ -37,7 +37,7 @@ def test_kuv_with_itself_is_kuu(case: Case) -> None:
 
 @cases
 def test_inducing_variables_explain_no_more_than_there_is(case: Case) -> None:
-    """kff - qff >= 0 within, beyond and before the seen range: the joint covariance of u and f is positive."""
+    """kff - qff >= 0 within, after and before the inputs: the joint covariance of u and f is positive."""
     family, kernel = case.build()
     x = queries(case.kernel.dim)
     assert_psd(joint(family.kuu(kernel), family.kuf(kernel, x), family.kff(kernel, x)))

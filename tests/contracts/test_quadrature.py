@@ -1,4 +1,4 @@
-"""Families over time choose enough quadrature nodes: twice as many do not move kuu."""
+"""Families over time choose enough quadrature nodes: twice as many do not change kuu."""
 
 import gpytorch.kernels as gk
 import pytest

@@ -1,4 +1,4 @@
-"""What cannot be served is refused with a sentence that helps."""
+"""Unsupported input raises an error with a helpful message."""
 
 import gpytorch.kernels as gk
 import pytest
@@ -58,7 +58,7 @@ def test_families_over_time_say_that_they_take_one_dimension(family: Family) -> 
 
 @pytest.mark.parametrize("family", ONLY_OVER_TIME, ids=lambda f: f.name)
 def test_families_over_time_answer_for_one_dimension_only(family: Family) -> None:
-    """kuf at inputs of two dimensions is an error, not an answer for the first of them."""
+    """kuf raises at inputs of two dimensions, and does not use the first of them."""
     kernel = MATERN32.build().requires_grad_(False)
     instance = family.make().advance(kernel, stream(1)[0])
     with pytest.raises((ValueError, RuntimeError)):
@@ -66,8 +66,8 @@ def test_families_over_time_answer_for_one_dimension_only(family: Family) -> Non
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
-def test_nothing_seen_is_said(family: Family) -> None:
-    """Before the first task there is nothing to answer from (Fourier features know their interval beforehand)."""
+def test_a_family_without_inputs_raises(family: Family) -> None:
+    """Before the first task there are no covariances (except those of Fourier features, which know their interval)."""
     instance, kernel = family.make(), MATERN32.build()
     if isinstance(instance, FourierFeatures):
         assert instance.kuu(kernel).shape[-1] == instance.num_inducing
@@ -85,7 +85,7 @@ def test_a_family_needs_variables(family: Family) -> None:
 
 def test_fourier_features_need_their_interval_beforehand() -> None:
     kernel = MATERN32.build()
-    with pytest.raises(ValueError, match=r"leave the interval \[0, 2\]"):
+    with pytest.raises(ValueError, match=r"lie outside the interval \[0, 2\]"):
         FourierFeatures(5, 0.0, 2.0).advance(kernel, stream(1)[2])
     with pytest.raises(ValueError, match="end > start"):
         FourierFeatures(5, 2.0, 2.0)

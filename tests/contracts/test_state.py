@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from gpvae.inducing import InducingVariables
 from tests.contracts.families import CASES, Case, queries, stream
 
-#: State does not care about the formula of the kernel: one kernel for each input dimension will do.
+#: State does not depend on the formula of the kernel: one kernel for each input dimension suffices.
 STATEFUL = [case for case in CASES if case.kernel.name in ("matern32", "ard_sum")]
 cases = pytest.mark.parametrize("case", STATEFUL, ids=str)
 
@@ -81,7 +81,7 @@ def test_float32_from_the_start_advances(case: Case) -> None:
 
 @cases
 def test_saved_and_loaded_it_goes_on_as_if_nothing_had_happened(case: Case, tmp_path: Path) -> None:
-    """`torch.load(weights_only=True)` into an instance that has seen nothing, then one more task."""
+    """`torch.load(weights_only=True)` into a new instance, then one more task."""
     family, kernel = case.build(2)
     torch.save(family.state_dict(), tmp_path / "state.pt")
     loaded = case.family.make()
@@ -94,7 +94,7 @@ def test_saved_and_loaded_it_goes_on_as_if_nothing_had_happened(case: Case, tmp_
 
 @cases
 def test_loading_copies(case: Case) -> None:
-    """What happens to the loaded instance does not reach the one it was loaded from."""
+    """Changes of the loaded instance do not affect the one it was loaded from."""
     family, kernel = case.build(1)
     before = {name: tensor.clone() for name, tensor in family.state_dict().items()}
     loaded = case.family.make()

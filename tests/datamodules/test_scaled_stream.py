@@ -92,7 +92,7 @@ def test_first_task_that_sets_no_scale_is_refused() -> None:
 
 
 def test_unknown_statistics() -> None:
-    with pytest.raises(ValueError, match="statistics is one of first_task, global; got 'all'"):
+    with pytest.raises(ValueError, match="statistics must be one of first_task, global; got 'all'"):
         Made(*points(9, 0), statistics="all")
 
 

@@ -114,7 +114,7 @@ def test_seed_changes_the_split_of_the_same_points() -> None:
         ({"epochs_per_task": 0}, "epochs_per_task is 0"),
         ({"stop_after": 0}, "stop_after is 0: it must be between 1 and num_tasks, which is 3"),
         ({"stop_after": 4}, "stop_after is 4"),
-        ({"kind": "figure_2"}, "kind is one of figure_1, figure_f4; got 'figure_2'"),
+        ({"kind": "figure_2"}, "kind must be one of figure_1, figure_f4; got 'figure_2'"),
     ],
 )
 def test_wrong_options_are_refused_at_once(options: dict[str, Any], message: str) -> None:

@@ -72,5 +72,5 @@ def test_both_statistics_give_the_same_tasks(
 
 
 def test_unknown_order() -> None:
-    with pytest.raises(ValueError, match="task_order is one of first_dimension, l2_norm; got 'random'"):
+    with pytest.raises(ValueError, match="task_order must be one of first_dimension, l2_norm; got 'random'"):
         Skillcraft(task_order="random")

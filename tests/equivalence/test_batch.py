@@ -97,7 +97,7 @@ def test_many_variables_give_the_exact_gp(family: str, num_inducing: int, num_ta
 
 @pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
 def test_more_fourier_features_never_hurt(nu: float) -> None:
-    """An odd number of waves contains every smaller one, so that the bound grows with M, up to the log evidence."""
+    """The waves of an odd M include those of every smaller M, so the bound grows with M, up to the log evidence."""
     x, y = wave()
     kernel = matern(nu=nu)
     bounds = [
@@ -109,7 +109,7 @@ def test_more_fourier_features_never_hurt(nu: float) -> None:
 
 @pytest.mark.parametrize("family", ["LegS", "CosS", "LegT", "LagT", "FouT", "Points", "PivotedPoints"])
 def test_the_order_of_points_in_a_batch_does_not_matter(family: str) -> None:
-    """Points of a task may come in any order: the posterior is the same (sampled points have room for all of them)."""
+    """The posterior does not depend on the order of points (sampled inducing points can include all of them)."""
     x, y = wave(20)
     shuffled = torch.randperm(20, generator=torch.Generator().manual_seed(3))
     straight, mixed = (model(FAMILIES[family](20)) for _ in range(2))
@@ -121,11 +121,11 @@ def test_the_order_of_points_in_a_batch_does_not_matter(family: str) -> None:
 
 
 def test_the_size_of_chunks_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Points are taken in chunks to save memory only."""
+    """Points are processed in chunks only to save memory."""
     x, y = wave(30)
     whole = model(FAMILIES["LegS"](20)).update(x, y)
     for module in (bounds, online_gp):
-        monkeypatch.setattr(module, "CHUNK", 7)
+        monkeypatch.setattr(module, "CHUNK_SIZE", 7)
     parts = model(FAMILIES["LegS"](20)).update(x, y)
     torch.testing.assert_close(parts.bound(), whole.bound(), rtol=1e-10, atol=0)
     torch.testing.assert_close(parts.latent(S).mean, whole.latent(S).mean, rtol=0, atol=1e-9)

@@ -37,7 +37,7 @@ def test_bound_is_below_the_exact_log_evidence(family: str, num_inducing: int) -
     seed=st.integers(0, 2**16),
 )
 def test_random_streams_keep_the_laws(family: str, num_inducing: int, sizes: list[int], seed: int) -> None:
-    """Whatever the stream: the bound is valid, variances lie between zero and the prior's, and all is finite."""
+    """For any stream the bound is valid, variances are between zero and the prior's, and results are finite."""
     x, y = wave(sum(sizes), seed)
     gp = model(FAMILIES[family](num_inducing))
     for part, targets in zip(x.split(sizes), y.split(sizes), strict=True):
@@ -55,7 +55,7 @@ def test_random_streams_keep_the_laws(family: str, num_inducing: int, sizes: lis
 
 @pytest.mark.parametrize("family", ["LegS", "CosS"])
 def test_more_variables_raise_the_bound_of_one_task(family: str) -> None:
-    """The variables of M contain those of M - 1, so that the bound of one task grows with M."""
+    """The variables of M include those of M - 1, so the bound of one task grows with M."""
     x, y = wave(40)
     bounds = [float(model(FAMILIES[family](m)).update(x, y).bound()) for m in range(2, 16)]
     assert all(after >= before - 1e-6 for before, after in itertools.pairwise(bounds))

@@ -60,7 +60,7 @@ def test_natural_gradients_end_where_the_gradient_vanishes(likelihood: type[Like
 
 
 def test_natural_gradients_are_no_worse_than_adam() -> None:
-    """Over two tasks of labels."""
+    """This holds over two tasks of labels."""
     natural, adam = (OnlineGP(LegS(12), matern(), BernoulliLikelihood()) for _ in range(2))
     for x, y in tasks(2, 60):
         natural.update(x, (y > 0).double())
@@ -69,7 +69,7 @@ def test_natural_gradients_are_no_worse_than_adam() -> None:
 
 
 def test_natural_gradients_take_steps_up_to_one() -> None:
-    """Beyond that they overshoot."""
+    """Longer steps overshoot."""
     posterior, x, y = in_second_task()
     with torch.no_grad():
         frame, past = posterior.task(matern())

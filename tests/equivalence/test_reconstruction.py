@@ -45,7 +45,7 @@ def test_q_of_u_is_the_distribution_of_the_projections_of_q_of_f(family: str) ->
 
 @pytest.mark.parametrize("family", ["LegS", "CosS"])
 def test_reconstruction_is_the_finite_sum(family: str) -> None:
-    """reconstruct(x) ~ Σ u_m g_m(x): its mean and variance from q(u), and nothing outside the past."""
+    """reconstruct(x) ~ Σ u_m g_m(x): mean and variance follow from q(u), and are zero outside the past."""
     gp = model(FAMILIES[family](7)).update(*wave())
     end = float(wave()[0].max())
     s = torch.linspace(0, 1, 23, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""Algebra of sites: they add, they ride along, they turn into posteriors and back, and their scale is the evidence."""
+"""Algebra of sites: sums, transport, conversion to posteriors and back, and log evidence."""
 
 import math
 
@@ -48,7 +48,7 @@ def test_sites_add_over_minibatches(power: float) -> None:
 
 
 def test_the_zero_site_changes_nothing() -> None:
-    """Its evidence is one, its posterior the prior."""
+    """Its evidence is one, and its posterior is the prior."""
     zero = Site.zero(EYE)
     assert zero.log_evidence() == 0
     torch.testing.assert_close(Posterior.from_site(zero).root, EYE)
@@ -67,7 +67,7 @@ def test_log_evidence_is_that_of_bayesian_linear_regression(num: int) -> None:
 @pytest.mark.parametrize("power", [0.0])
 @given(seed=st.integers(0, 1000))
 def test_transport_composes(power: float, seed: int) -> None:
-    """By way of v₂ to v₃ is the same as directly, with C = C₂ C₁ and R = C₁ᵀ R₂ C₁ + R₁."""
+    """Transport to v₂ and then to v₃ equals direct transport, with C = C₂ C₁ and R = C₁ᵀ R₂ C₁ + R₁."""
     (C1, R1), (C2, R2) = link(seed, 5, 4), link(seed + 1, 3, 5)
     site = some_site(seed)
     step_by_step = Transport(C2, R2, power)(Transport(C1, R1, power)(site))
@@ -100,7 +100,7 @@ def test_transport_is_the_expected_log_of_the_site() -> None:
 
 @pytest.mark.parametrize("power", [0.3, 1.0])
 def test_power_transport_is_the_power_mean_of_the_site(power: float) -> None:
-    """(1/α) log E[site(v)^α | w] at any w, by a Gaussian integral done the long way."""
+    """(1/α) log E[site(v)^α | w] at any w, by an explicit Gaussian integral."""
     site, (C, R), w = some_site(), link(1, 3, 4), randn(3, seed=9)
     moved = Transport(C, R, power)(site)
     mean = C.mT @ w
@@ -130,7 +130,7 @@ def test_power_to_zero_is_variational() -> None:
 
 
 def test_posterior_and_site_are_two_sides_of_one_coin() -> None:
-    """from_site and to_site undo each other, the log evidence included."""
+    """from_site and to_site are inverse to each other, including the log evidence."""
     site = some_site()
     q = Posterior.from_site(site)
     assert_sites_close(q.to_site(site.log_evidence()), site)

@@ -1,4 +1,4 @@
-"""Sites that ride along are the streaming sparse GP of Bui et al. (2017), with no S⁻¹ - K⁻¹ in sight."""
+"""Transported sites give the streaming sparse GP of Bui et al. (2017), without S⁻¹ - K⁻¹."""
 
 import pytest
 import torch
@@ -42,7 +42,7 @@ def textbook(families: list[InducingVariables], kernels: list[ScaleKernel], data
 
 
 def stream_and_textbook(family: str, kernels: list[ScaleKernel]) -> tuple[dense.Gaussian, dense.Gaussian, OnlineGP]:
-    """The same tasks absorbed by OnlineGP, and by the textbook."""
+    """The same tasks absorbed by OnlineGP and by the textbook update."""
     data = tasks(3, 75)
     gp = OnlineGP(FAMILIES[family](6), matern(), gaussian())
     families = []
@@ -101,7 +101,7 @@ def test_hyperparameters_changed_after_the_last_task_keep_the_likelihood_of_u(fa
 
 
 def assert_batch_sgpr(gp: OnlineGP, kernel: ScaleKernel) -> None:
-    """What the stream knows about its last variables is what batch SGPR on all data says."""
+    """The posterior of the last variables is that of batch SGPR on all data."""
     x, y = wave(60)
     with torch.no_grad():
         expected = dense.sgpr(kuu(gp.inducing, kernel), gp.inducing.kuf(kernel, x), variance(kernel, x), NOISE, y)

@@ -1,4 +1,4 @@
-"""Unwhitened views of a posterior, for comparison with textbook formulas."""
+"""Unwhitened posteriors, for comparison with textbook formulas."""
 
 import torch
 from gpytorch.kernels import Kernel
@@ -7,14 +7,14 @@ from torch import Tensor
 from gpvae.inducing import InducingVariables
 from gpvae.posteriors import Posterior
 from gpvae.streaming import Frame, StreamingPosterior
-from gpvae.utils.linalg import SMALLEST_JITTER
+from gpvae.utils.linalg import INITIAL_JITTER
 from tests.equivalence.dense import Gaussian
 
 
 def kuu(inducing: InducingVariables, kernel: Kernel) -> Tensor:
-    """kuu with the jitter that the package adds at first."""
+    """kuu with the initial jitter of the package."""
     K = inducing.kuu(kernel).detach()
-    return K + SMALLEST_JITTER[torch.float64] * K.diagonal().mean() * torch.eye(len(K), dtype=K.dtype)
+    return K + INITIAL_JITTER[torch.float64] * K.diagonal().mean() * torch.eye(len(K), dtype=K.dtype)
 
 
 @torch.no_grad()

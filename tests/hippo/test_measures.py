@@ -98,7 +98,7 @@ def test_cosines_have_no_ode() -> None:
 
 
 def test_a_sliding_measure_needs_its_window() -> None:
-    with pytest.raises(ValueError, match="TranslatedLegendre slides a window over time and needs its length"):
+    with pytest.raises(ValueError, match="TranslatedLegendre slides a window over time and requires its length"):
         TranslatedLegendre(4).length(DOUBLE)
 
 

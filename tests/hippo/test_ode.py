@@ -73,5 +73,5 @@ def test_euler_diverges_where_bilinear_does_not() -> None:
 
 def test_unknown_schemes_are_named() -> None:
     f, dt = wave(2)
-    with pytest.raises(ValueError, match="'euler' or 'bilinear', got 'midpoint'"):
+    with pytest.raises(ValueError, match="must be 'euler' or 'bilinear', got 'midpoint'"):
         evolve(ScaledLegendre(2), torch.zeros(2, 1).double(), dt, f, dt, "midpoint")

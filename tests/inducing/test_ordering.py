@@ -1,4 +1,4 @@
-"""Orders of a path: permutations, greedy walks by the paper's definition, and what the path's unit does not change."""
+"""Orders of a path: permutations, greedy walks as defined in the paper, and independence of the unit of time."""
 
 from typing import get_args
 
@@ -29,7 +29,7 @@ def points(num: int = 15, seed: int = 0) -> Tensor:
 
 
 def walk(x: np.ndarray, start: np.ndarray, best: type(max)) -> list[int]:
-    """x_i = argmax (or argmin) of k(x, x_{i-1}) over the points that are left."""
+    """x_i = argmax (or argmin) of k(x, x_{i-1}) over the remaining points."""
     path, last, left = [], start, list(range(len(x)))
     while left:
         nearest = best(left, key=lambda i: TERM(x[i][None], last[None])[0, 0])
@@ -48,7 +48,7 @@ def test_every_order_is_a_permutation(ordering: Ordering, num: int, seed: int, t
 
 @pytest.mark.parametrize(("ordering", "best"), [("kernel_max", max), ("kernel_min", min)])
 def test_greedy_walks_are_those_of_the_paper(ordering: Ordering, best: type(max)) -> None:
-    """From the zero vector in the first task, from the last point of the task before in later ones."""
+    """They start from the zero vector in the first task, and from the last point of the previous task in later ones."""
     x = points().numpy()
     assert order(ordering, kernel(), points()).tolist() == walk(x, np.zeros(2), best)
     previous = np.array([1.5, -1.0])
@@ -76,7 +76,7 @@ def test_random_orders_depend_on_the_seed_alone() -> None:
 
 
 def test_unknown_orders_are_named() -> None:
-    with pytest.raises(ValueError, match=r"ordering is one of given, .*; got 'alphabetical'"):
+    with pytest.raises(ValueError, match=r"ordering must be one of given, .*; got 'alphabetical'"):
         order("alphabetical", kernel(), points())
     with pytest.raises(ValueError, match="got 'alphabetical'"):
         LegSPath(4, ordering="alphabetical")
@@ -112,5 +112,5 @@ def test_a_stride_keeps_every_nth_point() -> None:
 
 @pytest.mark.parametrize("setting", [{"dt": 0.0}, {"stride": 0}, {"num_frequencies": 0}])
 def test_impossible_settings_are_refused(setting: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="dt is above 0 and stride and num_frequencies at least 1"):
+    with pytest.raises(ValueError, match="dt must be positive, stride and num_frequencies at least 1"):
         LegSPath(4, **setting)

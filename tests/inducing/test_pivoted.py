@@ -1,4 +1,4 @@
-"""Points by pivoted Cholesky are those of its definition, and never fewer than asked for."""
+"""Points by pivoted Cholesky agree with its definition, and are never fewer than requested."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ X = torch.linspace(0, 10, 200, dtype=torch.float64)[:, None]
 
 
 def two_kernels() -> RBFKernel:
-    """One that few points explain, and one that takes some more."""
+    """A smooth kernel, which few points explain, and a rougher one."""
     kernel = RBFKernel(batch_shape=torch.Size([2])).double()
     kernel.lengthscale = torch.tensor([3.0, 1.0])[:, None, None]
     return kernel
@@ -41,7 +41,7 @@ def test_each_point_has_the_largest_variance_given_those_before() -> None:
 @torch.no_grad()
 @pytest.mark.parametrize("family", [PivotedPoints, PerDimPoints])
 def test_points_are_as_many_and_spread_out_where_few_would_explain_all(family: type[PivotedPoints]) -> None:
-    """Of 200 inputs 60 points, though 20 explain the smoother function to the last bit: kernels may change later."""
+    """60 of 200 inputs, although 20 explain the smoother function to the last bit: kernels may change later."""
     points, kernel = family(60), two_kernels()
     points.advance(kernel, X[:100])
     points.advance(kernel, X)
@@ -52,7 +52,7 @@ def test_points_are_as_many_and_spread_out_where_few_would_explain_all(family: t
 
 @torch.no_grad()
 def test_points_do_not_depend_on_last_bits() -> None:
-    """As another processor would round them."""
+    """Other processors may round differently."""
     noise = 1 + 1e-15 * torch.randn(X.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     for kernel, shared in ((rbf(0.2, 1.0), True), (rbf(2.0, 1.0), True), (two_kernels(), True), (two_kernels(), False)):
         picked = [greedy_points(kernel, x, 50, shared) for x in (X, X * noise)]

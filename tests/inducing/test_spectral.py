@@ -1,4 +1,4 @@
-"""Random frequencies stand for the kernel, and better ones come closer."""
+"""Random frequencies approximate the kernel, and better sampling has a smaller error."""
 
 import math
 
@@ -74,7 +74,7 @@ def test_equal_seeds_draw_equal_frequencies_and_others_do_not(sampling: Sampling
 
 @samplings
 def test_the_variance_is_exact(sampling: Sampling) -> None:
-    """Σ_r a_r (cos² + sin²) = v, shared among the components however their number divides R."""
+    """Σ_r a_r (cos² + sin²) = v, even if the number of components does not divide R."""
     kernel = kernels()["sum"].requires_grad_(False)
     K = approximate(kernel, 33, sampling, 0)
     torch.testing.assert_close(K.diagonal(), covariance(kernel, X, X).diagonal())
@@ -118,7 +118,7 @@ def test_bandwidth_is_that_of_the_widest_component() -> None:
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
-    with pytest.raises(ValueError, match="sampling is one of"):
+    with pytest.raises(ValueError, match="sampling must be one of"):
         draw_frequencies(gk.RBFKernel(), 1, 8, "sobol")
-    with pytest.raises(ValueError, match="1 frequencies cannot serve 2 kernel components"):
+    with pytest.raises(ValueError, match="1 frequencies are too few for 2 kernel components"):
         draw_frequencies(gk.RBFKernel() + gk.RBFKernel(), 1, 1)

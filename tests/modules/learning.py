@@ -16,7 +16,7 @@ KERNEL: dict[str, Any] = {"lengthscale": 0.4, "outputscale": 0.8}
 
 
 def learn(module: StreamingGP, data: TaskStream, **options: Any) -> StreamingGP:
-    """Let a trainer go through the stream."""
+    """Learn the stream by a trainer."""
     trainer = Trainer(
         accelerator="cpu",
         callbacks=[ContinualLearning()],

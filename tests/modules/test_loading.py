@@ -1,4 +1,4 @@
-"""Modules from checkpoints, without the command; and where they can go."""
+"""Loading modules from checkpoints in Python, and supported devices and precisions."""
 
 import os
 import pickle
@@ -25,7 +25,7 @@ class Bomb:
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def test_a_checkpoint_from_an_address_cannot_run_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,14 +69,14 @@ def test_checkpoints_from_before_posteriors_were_renamed_load(
             torch.testing.assert_close(value, saved.state_dict()[name], rtol=0, atol=0, equal_nan=True)
 
 
-def test_a_device_without_double_precision_is_refused_in_words() -> None:
+def test_a_device_without_double_precision_is_refused() -> None:
     check_double_precision(torch.device("cpu"))
-    with pytest.raises(ValueError, match=r"double precision, which mps cannot hold: use another device, such as"):
-        check_double_precision(torch.device("mps"))  # holds none, and is not here either
+    with pytest.raises(ValueError, match=r"double precision, which mps does not support: use another device, such as"):
+        check_double_precision(torch.device("mps"))  # without double precision, and not available here either
 
 
 @pytest.mark.parametrize("precision", ["16-mixed", "16-true", "bf16-true"])
 def test_precisions_that_skip_steps_are_refused(precision: str) -> None:
     check_precision("32-true")
-    with pytest.raises(ValueError, match=f"trainer.precision is {precision}: .* leaves out steps"):
+    with pytest.raises(ValueError, match=f"trainer.precision is {precision}: .* 16-mixed skips steps"):
         check_precision(precision)

@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*LeafSpec"),
 ]
 SIZE = 9
-#: Fourier features have to know where the stream will end.
+#: Fourier features require the interval of the stream in advance.
 ENDS = {"OVFF": {"start": 0.0, "end": 3.0}}
 
 
@@ -59,7 +59,7 @@ def test_closed_form(method: str, batches: dict[str, int]) -> None:
 
 @pytest.mark.parametrize("method", ["OSGPR", "OVC-optZ", "Points"])
 def test_trained_points(method: str) -> None:
-    """The library ends on the best iterate: with so small a rate, that is the last, which is where the module ends."""
+    """The library keeps the best iterate; with a small learning rate this is the last one, which the module keeps."""
     learner, data = module(method, lr=1e-3), toy(steps_per_epoch=6)
     assert isinstance(learner.learner, Collapsed)
     learn(learner, data)
@@ -107,7 +107,7 @@ def test_auto_answers_with_the_better_bound() -> None:
     assert len(bounds) == 2
     assert float(learner.gp.bound()) == pytest.approx(max(bounds), rel=1e-9)
     for options in ({"inference": "free_form"}, {"hyperparameters": "train_first_task"}, {"likelihood": "bernoulli"}):
-        with pytest.raises(ValueError, match="side by side learn in closed form only"):
+        with pytest.raises(ValueError, match="families can be compared in closed form only"):
             module("auto", **options)
 
 
@@ -158,10 +158,10 @@ def test_moves_whole(method: str) -> None:
 
 
 def test_what_cannot_follow_the_kernel_is_refused() -> None:
-    with pytest.raises(ValueError, match="LegSPath cannot follow a kernel that changes after the first task"):
+    with pytest.raises(ValueError, match="LegSPath does not support a kernel that changes after the first task"):
         module("LegSPath", hyperparameters="train_always")
 
 
 def test_part_of_a_task_is_refused_where_all_is_needed() -> None:
-    with pytest.raises(ValueError, match=r"a step was given 5 of the 22 points .* set batch_size to null"):
+    with pytest.raises(ValueError, match=r"a step received 5 of the 22 points .* set batch_size to null"):
         learn(module("OSGPR"), toy(batch_size=5, num_test=16))

@@ -1,4 +1,4 @@
-"""Uncertainty is calibrated, for the first task as for the last, after the whole stream."""
+"""Uncertainty is calibrated in all tasks, from the first to the last, after the whole stream."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ from gpvae.kernels import covariance
 
 @pytest.mark.parametrize("family", [LegS, CosS, PivotedPoints], ids=lambda family: family.__name__)
 def test_intervals_cover_what_they_say_in_every_task(family: type[InducingVariables]) -> None:
-    """Central 90 % intervals hold 90 % of unseen observations, drawn from the model itself 20 times over."""
+    """Central 90 % intervals contain 90 % of held-out observations, over 20 draws from the model."""
     kernel = ScaleKernel(RBFKernel()).double()
     kernel.base_kernel.lengthscale = 0.5
     likelihood = GaussianLikelihood().double()

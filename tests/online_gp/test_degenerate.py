@@ -1,11 +1,11 @@
-"""Streams with little in them: no extent, one point, duplicates, more variables than data."""
+"""Degenerate streams: no extent, one point, duplicates, more variables than data."""
 
 import pytest
 import torch
 
 from gpvae import OnlineGP
 from gpvae.inducing import LegSRecurrence
-from tests.toys import FAMILIES, gaussian, matern, model, refused, wave
+from tests.toys import FAMILIES, assert_refused, gaussian, matern, model, wave
 
 S = torch.linspace(0, 3, 11, dtype=torch.float64)
 
@@ -14,11 +14,11 @@ S = torch.linspace(0, 3, 11, dtype=torch.float64)
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_a_first_task_without_extent(family: str, num: int) -> None:
-    """All inputs equal: the exact posterior there, and the stream goes on. Windows have no length to take from it."""
+    """All inputs are equal: the posterior is exact, and the stream continues. Windows need their length."""
     x, y = torch.full((num,), 0.5, dtype=torch.float64), torch.linspace(1.0, 1.2, num, dtype=torch.float64)
     gp = model(FAMILIES[family](8 if family != "FourierFeatures" else 101))
     if family in ("LegT", "LagT", "FouT"):
-        refused(gp, lambda: gp.update(x, y), "window=")
+        assert_refused(gp, lambda: gp.update(x, y), "window=")
         return
     gp.update(x, y)
     gain = num * 1.3 / (num * 1.3 + 0.1)
@@ -33,7 +33,7 @@ def test_a_first_task_without_extent(family: str, num: int) -> None:
 @pytest.mark.parametrize("family", ["LegT", "LagT", "FouT"])
 @pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_a_window_that_is_given_needs_no_extent(family: str) -> None:
-    """One point is enough then."""
+    """With a given window, one point is enough."""
     cls = type(FAMILIES[family](8))
     gp = model(cls(20, window=1.0)).update([0.5], [1.0])
     assert torch.isfinite(gp.predict(S).mean).all()
@@ -42,7 +42,7 @@ def test_a_window_that_is_given_needs_no_extent(family: str) -> None:
 @pytest.mark.parametrize("family", sorted(set(FAMILIES) - {"LegSPath", "Points"}))
 @pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_duplicated_points_count_as_often_as_they_come(family: str) -> None:
-    """Each point twice is each point once with half the noise (on a path it also takes twice as long)."""
+    """Two copies of a point equal one with half the noise (on a path they also take twice as long)."""
     x, y = wave(15)
     num = 8 if "Points" not in family else 15
     twice = OnlineGP(FAMILIES[family](num), matern(), gaussian(0.2)).update(torch.cat([x, x]), torch.cat([y, y]))
@@ -54,7 +54,7 @@ def test_duplicated_points_count_as_often_as_they_come(family: str) -> None:
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_more_variables_than_points(family: str) -> None:
-    """M = 40 for tasks of 1 to 5 points: finite, no jitter worth a warning, and close to the exact GP."""
+    """M = 40 for tasks of 1 to 5 points: finite, no jitter warning, and close to the exact GP."""
     x, y = wave(8)
     gp = model(FAMILIES[family](40 if family != "FourierFeatures" else 41))
     sizes = (2, 1, 5)
@@ -69,6 +69,6 @@ def test_more_variables_than_points(family: str) -> None:
 
 
 def test_recurrence_steps_that_are_too_long_for_the_data() -> None:
-    """dt beyond the extent of the first task is one step."""
+    """If dt exceeds the extent of the first task, there is one step."""
     gp = model(LegSRecurrence(6, dt=10.0, num_frequencies=64)).update(*wave(10))
     assert torch.isfinite(gp.predict(S).mean).all()

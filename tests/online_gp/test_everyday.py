@@ -1,4 +1,4 @@
-"""What people do with a stream, and expect to work."""
+"""Everyday use of a stream."""
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ Y = torch.sin(3 * X)
 
 @pytest.mark.parametrize("family", [LegS(40), CosS(40), PivotedPoints(40)], ids=lambda f: type(f).__name__)
 def test_single_points_one_by_one_are_as_good_as_one_batch(family: InducingVariables) -> None:
-    """To the noise, over 150 updates."""
+    """Over 150 updates, predictions agree to within the noise."""
     gp = OnlineGP(family, rbf(0.7), GaussianLikelihood())
     gp.likelihood.noise = 0.01
     for x, y in zip(X[::2], Y[::2], strict=True):
@@ -29,7 +29,7 @@ def test_single_points_one_by_one_are_as_good_as_one_batch(family: InducingVaria
 
 
 def test_small_batches_do_not_wash_points_away() -> None:
-    """A task of n inputs replaces n points at most."""
+    """A task of n inputs replaces at most n points."""
     gp = OnlineGP(Points(40, trainable=False), rbf(0.7), GaussianLikelihood())
     gp.update(X[:200], Y[:200])
     before = gp.inducing.Z.clone()
@@ -39,7 +39,7 @@ def test_small_batches_do_not_wash_points_away() -> None:
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
 def test_the_sparse_fit_does_not_depend_on_the_unit_of_time(unit: float) -> None:
-    """Nor on the lengthscale that the kernel happens to start with."""
+    """It does not depend on the initial lengthscale either."""
     kernel = ScaleKernel(RBFKernel())
     gp = OnlineGP(LegS(60), kernel, GaussianLikelihood())
     noisy = Y + 0.1 * torch.randn(len(X), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -67,7 +67,7 @@ def test_features_look_at_the_dimensions_that_the_kernel_looks_at(kernel: ScaleK
 
 def test_dimensions_chosen_for_a_whole_sum_are_refused() -> None:
     kernel = ScaleKernel(RBFKernel() + MaternKernel(), active_dims=(1,)).double()
-    with pytest.raises(UnsupportedKernelError, match="to the terms of a sum"):
+    with pytest.raises(UnsupportedKernelError, match="on the terms of a sum"):
         LegSPath(4).advance(kernel, torch.zeros(3, 2, dtype=torch.float64))
 
 
@@ -92,7 +92,7 @@ def test_trained_hyperparameters_of_counts_end_with_the_best_q() -> None:
 
 
 def test_fourier_features_go_on_after_training_with_minibatches() -> None:
-    """The kernel that the first task ends with is the one that later tasks are held to."""
+    """Later tasks require the kernel that the first task ended with."""
     gp = OnlineGP(FourierFeatures(15, -2, 12), matern(4.0), PoissonLikelihood())
     y = torch.poisson(5 + 3 * Y, generator=torch.Generator().manual_seed(0))
     gp.update(X[:60], y[:60], train_hyperparameters=True, steps=10, batch_size=20)
@@ -105,7 +105,7 @@ def test_natural_gradients_go_on_from_the_sites_they_are_given() -> None:
     frame = Frame.of(LegS(6).advance(kernel, X[:10, None]), kernel)
     with torch.no_grad():
         a, prior = frame.features(X[:10, None])
-        past, sites = Site.zero(frame.L), PointSites.none(y)
+        past, sites = Site.zero(frame.L), PointSites.zero(y)
         _, first = natural_posterior(past, PoissonLikelihood(), a, prior, y, sites=sites)
         _, second = natural_posterior(past, PoissonLikelihood(), a, prior, y, steps=1, sites=sites)
     torch.testing.assert_close(first, second)
@@ -127,7 +127,7 @@ def test_a_state_of_another_configuration_is_refused_and_nothing_changes(
 ) -> None:
     source = OnlineGP(saved, matern(variance=7.0), GaussianLikelihood()).update([0.0, 1.0], [1.0, 0.0])
     target = OnlineGP(built, matern(), GaussianLikelihood())
-    with pytest.raises(ValueError, match="saved from something else"):
+    with pytest.raises(ValueError, match="the state was not saved from"):
         target.load_state_dict(source.state_dict())
     assert target.kernel.outputscale.item() == pytest.approx(1.3)
     assert not target.posterior.started
@@ -147,7 +147,7 @@ def test_the_bound_follows_the_kernel() -> None:
 
 
 def test_a_window_hands_over_no_more_than_the_stream() -> None:
-    """LagT reaches far back before the first input; what replaces it begins with the stream."""
+    """LagT extends far beyond the first input; the family that replaces it starts at the first input."""
     gp = OnlineGP(LagT(10), matern(5.0), GaussianLikelihood()).update(X[:60], Y[:60])
     assert gp.replace_inducing(LegS(20)).inducing.origin == 0
 
@@ -155,7 +155,7 @@ def test_a_window_hands_over_no_more_than_the_stream() -> None:
 def test_only_a_family_can_replace_a_family() -> None:
     gp = OnlineGP(LegS(5), matern(), GaussianLikelihood()).update(X[:6], Y[:6])
     for wrong, error in (("auto", TypeError), (LegS, TypeError)):
-        with pytest.raises(error, match="inducing is a family"):
+        with pytest.raises(error, match="inducing must be a family"):
             gp.replace_inducing(wrong)
 
 

@@ -1,4 +1,4 @@
-"""Choosing among families, changing them on the way, and the warning that one is too small."""
+"""Choice among families, replacement in mid-stream, and the warning about too few variables."""
 
 import math
 import re
@@ -25,7 +25,7 @@ def long_wave(num: int = 300, end: float = 40.0) -> tuple[torch.Tensor, torch.Te
 
 
 def test_auto_keeps_the_family_with_the_higher_bound() -> None:
-    """Each family's bound is what it has alone, is valid, and the higher one answers."""
+    """Each family has the bound that it has alone, and the one with the higher bound predicts."""
     x, y = wave(60)
     gp = model("auto", num_inducing=12)
     alone = [model(LegS(12)), model(CosS(12))]
@@ -41,7 +41,7 @@ def test_auto_keeps_the_family_with_the_higher_bound() -> None:
 
 
 def test_several_families_may_be_given() -> None:
-    """The best of a list answers, and it predicts as it would alone."""
+    """The best of a list predicts as it would alone."""
     gp = model([Points(3, trainable=False), LegS(25), LegSPath(4, num_frequencies=64)]).update(*wave(60))
     assert isinstance(gp.inducing, LegS)
     torch.testing.assert_close(gp.latent(S).mean, model(LegS(25)).update(*wave(60)).latent(S).mean, rtol=0, atol=0)
@@ -62,13 +62,13 @@ def test_too_few_variables_warn_with_a_number_that_is_enough(family: str, kernel
 
 
 def test_enough_variables_do_not_warn() -> None:
-    """Warnings are errors here."""
+    """In tests, warnings are errors."""
     for family in ("LegS", "CosS", "LegT", "FouT"):
         model(FAMILIES[family](30)).update(*wave(30))
 
 
 def test_a_stream_warns_when_it_outgrows_its_variables() -> None:
-    """Not before."""
+    """It does not warn before."""
     x, y = long_wave()
     gp = OnlineGP(LegS(30), rbf(0.8, 1.0), gaussian()).update(x[:100], y[:100])
     with pytest.warns(ResolutionWarning):
@@ -77,7 +77,7 @@ def test_a_stream_warns_when_it_outgrows_its_variables() -> None:
 
 @pytest.mark.filterwarnings("ignore::gpvae.utils.linalg.JitterWarning")
 def test_replacing_the_family_keeps_what_was_learnt() -> None:
-    """LegS(30) → LegS(60) → CosS(80) → Points: predictions and their variances stay, and updates go on."""
+    """LegS(30) → LegS(60) → CosS(80) → Points: predictions and variances stay, and updates continue."""
     (x1, y1), (x2, y2) = tasks(2, 60)
     gp = OnlineGP(LegS(30), rbf(), gaussian()).update(x1, y1)
     before, evidence = gp.latent(S[:16]), gp.bound()
@@ -94,14 +94,14 @@ def test_replacing_the_family_keeps_what_was_learnt() -> None:
 
 
 def test_replacing_before_the_first_update() -> None:
-    """Is as if the new family had been there from the beginning."""
+    """The result is that of the new family from the beginning."""
     gp = model(LegS(5)).replace_inducing(CosS(20)).update(*wave(30))
     expected = model(CosS(20)).update(*wave(30))
     torch.testing.assert_close(gp.latent(S).mean, expected.latent(S).mean)
 
 
 def test_replacing_with_several_families_goes_on_with_one() -> None:
-    """The one that leads is carried over."""
+    """The one with the highest bound is replaced."""
     gp = model("auto", num_inducing=20).update(*wave(30))
     before = gp.latent(S)
     gp.replace_inducing(LegS(80))
@@ -123,7 +123,7 @@ def test_replacing_with_several_families_goes_on_with_one() -> None:
 def test_a_family_that_cannot_take_over_leaves_the_model_as_it_was(
     old: InducingVariables, new: InducingVariables, words: str
 ) -> None:
-    """With a clear error."""
+    """The error is clear."""
     gp = model(old).update(*wave(30))
     before = snapshot(gp)
     with pytest.raises((TypeError, ValueError), match=words):
@@ -148,7 +148,7 @@ def test_a_started_family_that_cannot_take_over_leaves_the_model_as_it_was() -> 
 
 
 def test_an_interrupted_replacement_leaves_the_model_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Control-C in the middle of it."""
+    """KeyboardInterrupt during the replacement."""
     gp = model(LegS(20)).update(*wave(30))
     old, before = gp.inducing, snapshot(gp)
 
@@ -165,7 +165,7 @@ def test_an_interrupted_replacement_leaves_the_model_as_it_was(monkeypatch: pyte
 
 
 def test_points_of_each_output_can_be_replaced() -> None:
-    """PerDimPoints of a batch of outputs hand over to LegS."""
+    """LegS can replace PerDimPoints of a batch of outputs."""
     shape = torch.Size([2])
     kernel = ScaleKernel(MaternKernel(nu=1.5, batch_shape=shape), batch_shape=shape)
     gp = OnlineGP(FAMILIES["PerDimPoints"](20), kernel, GaussianLikelihood())

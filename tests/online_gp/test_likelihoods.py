@@ -1,4 +1,4 @@
-"""Streams of labels and counts: they learn, they remember, and their predictions are proper distributions."""
+"""Streams of labels and counts: they are learnt and remembered, and predictions are proper distributions."""
 
 import pytest
 import torch
@@ -56,7 +56,7 @@ def test_a_stream_of_labels_or_counts_learns_and_remembers(name: str) -> None:
 @pytest.mark.parametrize("name", COUNTS)
 @pytest.mark.parametrize("var", [1e-6, 0.3, 2.0])
 def test_predictions_of_counts_are_proper(name: str, var: float) -> None:
-    """Probabilities sum to one over the support, and mean and variance are theirs."""
+    """Probabilities sum to one over the support, and give the mean and variance."""
     mean = torch.tensor([-3.0, 0.0, 1.0], dtype=torch.float64)
     y_hat = predictive(LIKELIHOODS[name]().double(), mean, torch.full_like(mean, var))
     support = torch.arange(0, 20000, dtype=torch.float64)[:, None]
@@ -84,7 +84,7 @@ def test_log_density_of_predictions_is_the_integral_over_f(name: str) -> None:
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
 def test_predictions_can_be_sampled_and_need_no_gradient(name: str) -> None:
-    """Shapes `[N]`, values in the support."""
+    """Samples have shape `[N]` and are in the support."""
     gp = OnlineGP(LegS(12), matern(), LIKELIHOODS[name]())
     gp.update(*stream(name)[0], steps=3)
     y_hat = gp.predict(torch.linspace(0, 2, 5))
@@ -120,7 +120,7 @@ def test_hyperparameters_of_other_likelihoods_are_fitted_by_the_bound() -> None:
 
 @pytest.mark.slow
 def test_bernoulli_with_trained_points_and_hyperparameters() -> None:
-    """Everything at once, over two tasks."""
+    """Points and hyperparameters are trained together, over two tasks."""
     gp = OnlineGP(Points(8), rbf(1.0, 2.0), BernoulliLikelihood())
     data = stream("bernoulli")
     prior = [nlpd(gp, *task) for task in data]

@@ -1,4 +1,4 @@
-"""OnlineGP as its users see it: update, predict, latent, sample, reconstruct."""
+"""The interface of OnlineGP: update, predict, latent, sample, reconstruct."""
 
 import math
 
@@ -115,7 +115,7 @@ def test_samples_are_reproducible_by_seed() -> None:
 
 @pytest.mark.parametrize("family", ["LegS", "LegSPath", "Points"])
 def test_the_joint_posterior_may_be_singular(family: str) -> None:
-    """The same input twice, or more inputs than a feature expansion has rank, are no reason to fail."""
+    """Repeated inputs, and more inputs than the rank of a feature expansion, are supported."""
     gp = model(FAMILIES[family](10)).update(*wave(30))
     same = gp.latent([1.0, 1.0, 2.0], joint=True).covariance_matrix
     torch.testing.assert_close(same[0], same[1], rtol=0, atol=1e-6)
@@ -125,14 +125,14 @@ def test_the_joint_posterior_may_be_singular(family: str) -> None:
 
 
 def test_the_joint_prior_may_be_singular() -> None:
-    """Also before any update."""
+    """This also holds before any update."""
     gp = OnlineGP(LegS(5), rbf(), gaussian())
     assert gp.sample([1.0, 1.0, 1.0], 2).shape == (2, 3)
     assert gp.sample(torch.linspace(0, 1, 200), 2).shape == (2, 200)
 
 
 def test_outputs_of_a_batch_are_separate_models() -> None:
-    """A kernel of batch shape [3] and y `[3, N]` equal three models of their own."""
+    """A kernel of batch shape [3] and y `[3, N]` equal three separate models."""
     shape, lengthscales, noises = torch.Size([3]), (0.3, 0.6, 1.0), (0.05, 0.1, 0.3)
     kernel = ScaleKernel(MaternKernel(nu=1.5, batch_shape=shape), batch_shape=shape).double()
     kernel.base_kernel.lengthscale = torch.tensor(lengthscales).reshape(3, 1, 1)
@@ -160,7 +160,7 @@ def test_outputs_of_a_batch_are_separate_models() -> None:
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 @pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_predicting_changes_nothing(family: str) -> None:
-    """No query moves the state."""
+    """Queries do not change the state."""
     gp = model(FAMILIES[family](8)).update(*wave(30))
     before = {k: v.clone() for k, v in gp.state_dict().items()}
     s = torch.linspace(0, 2.5, 5)
@@ -170,7 +170,7 @@ def test_predicting_changes_nothing(family: str) -> None:
 
 
 def test_forecasts_fall_back_to_the_prior() -> None:
-    """Far beyond the last input f is as unknown as before."""
+    """Far beyond the last input, predictions are those of the prior."""
     for family in ("LegS", "CosS", "Points", "FourierFeatures"):
         gp = model(FAMILIES[family](25)).update(*wave(40))
         f = gp.latent([60.0])
@@ -202,7 +202,7 @@ def test_inputs_of_several_dimensions() -> None:
 
 
 def test_several_outputs_learn_from_numpy() -> None:
-    """`[*L, N]` targets of NumPy."""
+    """Targets `[*L, N]` are a NumPy array."""
     shape = torch.Size([2])
     kernel = ScaleKernel(RBFKernel(batch_shape=shape), batch_shape=shape)
     x = np.linspace(0, 2 * math.pi, 50)

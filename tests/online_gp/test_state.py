@@ -1,4 +1,4 @@
-"""State: everything a stream knows is in its state_dict, at any point of the stream."""
+"""The state_dict contains everything that a stream knows, at any point of the stream."""
 
 import copy
 import pickle
@@ -18,7 +18,7 @@ S = torch.linspace(0, 3, 11, dtype=torch.float64)
 
 
 def reload(gp: OnlineGP, fresh: OnlineGP, path: Path) -> OnlineGP:
-    """By way of a file."""
+    """Save a state to a file, and load it into a new model."""
     torch.save(gp.state_dict(), path / "state.pt")
     fresh.load_state_dict(torch.load(path / "state.pt", weights_only=True))
     return fresh
@@ -59,7 +59,7 @@ def test_trained_points_and_other_likelihoods_go_on_from_their_state(tmp_path: P
 
 
 def test_the_family_that_leads_is_part_of_the_state(tmp_path: Path) -> None:
-    """Of several families the loaded model answers with the same one."""
+    """Of several families, the loaded model predicts with the same one."""
     gp = model([Points(3, trainable=False), CosS(20), LegS(5)])
     for x, y in tasks(2, 40):
         gp.update(x, y)
@@ -91,7 +91,7 @@ def test_input_dim_is_remembered() -> None:
 
 
 def test_state_is_constant_in_size() -> None:
-    """However long the stream, LegS, CosS and points keep no more than at the beginning (nodes grow with t / ℓ)."""
+    """The states of LegS, CosS and points do not grow with the stream (except nodes, with t / ℓ)."""
     for family in ("PivotedPoints", "Points", "LegSPath"):
         gp, sizes = model(FAMILIES[family](7)), []
         for x, y in tasks(5, 60):
@@ -101,14 +101,14 @@ def test_state_is_constant_in_size() -> None:
 
 @pytest.mark.parametrize("other", [LegS(30), CosS(60), Points(60, trainable=False)])
 def test_a_state_of_another_family_or_size_is_refused(other: InducingVariables) -> None:
-    """It would be misread: the basis of LegS(60) is not that of LegS(30) or CosS(60)."""
+    """The basis of LegS(60) is not that of LegS(30) or CosS(60)."""
     gp = model(LegS(60)).update(*tasks(2, 40)[0])
     with pytest.raises((RuntimeError, ValueError)):
         model(other).load_state_dict(gp.state_dict())
 
 
 def test_copies_are_independent() -> None:
-    """copy.deepcopy branches the stream; pickle carries it elsewhere."""
+    """copy.deepcopy and pickle make copies that continue independently."""
     gp = model(LegS(12)).update(*tasks(2, 40)[0])
     before = gp.latent(S).mean
     for branch in (copy.deepcopy(gp), pickle.loads(pickle.dumps(gp))):

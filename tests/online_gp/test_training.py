@@ -1,4 +1,4 @@
-"""Training along the stream: hyperparameters and inducing points."""
+"""Training of hyperparameters and inducing points along the stream."""
 
 import pytest
 import torch
@@ -11,13 +11,13 @@ S = torch.linspace(0, 3, 21, dtype=torch.float64)
 
 
 def poor(inducing: InducingVariables) -> OnlineGP:
-    """A model whose hyperparameters leave much to be gained."""
+    """A model with poor hyperparameters."""
     return OnlineGP(inducing, matern(1.5, 0.3), gaussian(0.5))
 
 
 @pytest.mark.parametrize("inducing", [lambda: LegS(12), lambda: Points(12, trainable=False), lambda: Points(12)])
 def test_training_hyperparameters_raises_the_bound(inducing: type[InducingVariables]) -> None:
-    """Over two tasks, and kernel and noise both move; what the past says stays in place."""
+    """Over two tasks, kernel and noise both change; predictions of the past stay."""
     trained, fixed = poor(inducing()), poor(inducing())
     for x, y in tasks(2, 60):
         trained.update(x, y, steps=30, lr=0.1, train_hyperparameters=True)
@@ -31,7 +31,7 @@ def test_training_hyperparameters_raises_the_bound(inducing: type[InducingVariab
 
 
 def test_without_training_hyperparameters_stay() -> None:
-    """Bit for bit, and no gradients are left behind."""
+    """They stay bit for bit, and have no gradients."""
     gp = poor(Points(5))
     before = snapshot(gp.kernel) | snapshot(gp.likelihood)
     gp.update(*wave(20), steps=3)
@@ -52,7 +52,7 @@ def test_frozen_hyperparameters_stay_frozen() -> None:
 
 
 def test_training_points_raises_the_bound() -> None:
-    """Trained Z against the Z they started from, in both tasks."""
+    """Trained Z have a higher bound than the initial Z, in both tasks."""
     trained, fixed = model(Points(6)), model(Points(6, trainable=False))
     for x, y in tasks(2, 60):
         trained.update(x, y, steps=40, lr=0.05)
@@ -90,7 +90,7 @@ def test_families_bound_to_their_kernel_say_so(inducing: InducingVariables, word
 
 @pytest.mark.parametrize("inducing", [LegSPath(12, num_frequencies=64), FourierFeatures(41, -1.0, 5.0)])
 def test_families_bound_to_their_kernel_can_train_it_in_the_first_task(inducing: InducingVariables) -> None:
-    """As long as all inputs are at hand."""
+    """In the first task all inputs are available."""
     gp, (first, second) = poor(inducing), tasks(2, 60)
     gp.update(*first, steps=20, lr=0.05, train_hyperparameters=True)
     assert gp.kernel.base_kernel.lengthscale.item() != pytest.approx(1.5, abs=0.01)
@@ -99,7 +99,7 @@ def test_families_bound_to_their_kernel_can_train_it_in_the_first_task(inducing:
 
 
 def test_training_with_several_families() -> None:
-    """The family that leads trains the hyperparameters; all families then share them."""
+    """The family with the highest bound trains the hyperparameters; all families then share them."""
     gp = poor(CosS(12))
     several = OnlineGP([CosS(12), LegS(12)], matern(1.5, 0.3), gaussian(0.5))
     for x, y in tasks(2, 60):
@@ -110,7 +110,7 @@ def test_training_with_several_families() -> None:
 
 
 def test_progress_bar_changes_nothing() -> None:
-    """Nor does it break."""
+    """The result is the same with and without it."""
     loud, quiet = model(Points(5)), model(Points(5))
     loud.update(*wave(20), steps=3, progress=True)
     quiet.update(*wave(20), steps=3)

@@ -47,7 +47,7 @@ def test_unix_seconds_are_as_good_as_hours(family: str) -> None:
 
 
 def test_targets_of_extreme_size_are_refused_or_right() -> None:
-    """1e200 squared overflows: either there is an error, or the bound is finite."""
+    """1e200 squared overflows: there is an error, or the bound is finite."""
     gp = model(LegS(12))
     try:
         gp.update([0.0, 1.0], [1e200, 1e300])

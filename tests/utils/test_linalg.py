@@ -1,4 +1,4 @@
-"""Cholesky factors of whatever is finite."""
+"""Cholesky factors of finite matrices."""
 
 import logging
 import signal
@@ -29,7 +29,7 @@ def covariances(draw: st.DrawFn) -> Tensor:
 
 @contextmanager
 def at_most(seconds: int) -> Iterator[None]:
-    """Raise if it takes longer: a loop without end fails rather than hangs."""
+    """Raise if the block takes longer, so that an endless loop fails rather than hangs."""
 
     def stop(*_: object) -> None:
         raise TimeoutError(f"still at it after {seconds} s")
@@ -60,7 +60,7 @@ def test_every_covariance_has_a_factor_close_by(K: Tensor) -> None:
 
 @given(st.integers(1, 6), st.integers(0, 2**32 - 1), st.integers(-100, 100))
 def test_any_finite_symmetric_matrix_has_a_factor(size: int, seed: int, exponent: int) -> None:
-    """However indefinite: the jitter grows until there is one."""
+    """The jitter grows until there is one, however indefinite the matrix is."""
     A = torch.from_numpy(np.random.default_rng(seed).normal(size=(size, size))) * 10.0**exponent
     assert torch.isfinite(quiet(A + A.mT)).all()
 
@@ -92,11 +92,11 @@ def test_escalation_is_logged_and_a_large_one_warns(caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.INFO, logger="gpvae"):
         cholesky(mild)
     assert "relative jitter" in caplog.text
-    with pytest.warns(JitterWarning, match=r"shape \(2, 2\) took a relative jitter"):
+    with pytest.warns(JitterWarning, match=r"shape \(2, 2\) needed a relative jitter"):
         cholesky(strong)
 
 
-def test_without_escalation_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_escalation_nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="gpvae"):
         cholesky(torch.eye(4).double())
     assert caplog.text == ""

@@ -14,7 +14,7 @@ def learn(module: SVGPVAE, data: Data, steps: int = 3) -> None:
     Args:
         module: The model.
         data: Times, values and mask of all series.
-        steps: How many times to step, with all series each time.
+        steps: Number of steps, each with all series.
     """
     module.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
     module.begin_task(*data)

@@ -17,15 +17,15 @@ from gpvae.vae.networks import Decoder, Encoder
 NOISE = 0.3
 
 
-class ReadsOff(nn.Module):
+class IdentityEncoder(nn.Module):
     """An encoder whose pseudo-observations are the observations."""
 
     def forward(self, y: Tensor, mask: Tensor, clock: Tensor) -> tuple[Tensor, Tensor]:
         return y.mT.double(), mask.mT.double() / NOISE**2
 
 
-class Shows(nn.Module):
-    """A decoder that shows the latents as they are."""
+class IdentityDecoder(nn.Module):
+    """A decoder that returns the latents."""
 
     def forward(self, f: Tensor, clock: Tensor) -> tuple[Tensor, Tensor]:
         return f.mT, torch.full_like(f.mT, NOISE)
@@ -38,11 +38,11 @@ def latent_kernel(latent_dim: int) -> gpytorch.kernels.Kernel:
 
 
 def linear_gaussian(inducing: object, latent_dim: int) -> GPVAE:
-    return GPVAE(ReadsOff(), Shows(), latent_kernel(latent_dim), inducing)
+    return GPVAE(IdentityEncoder(), IdentityDecoder(), latent_kernel(latent_dim), inducing)
 
 
 def exact_expectation(vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
-    """The bound with E log p(y | f) exact: two points, one deviation to either side, integrate parabolas."""
+    """The bound with exact E log p(y | f): parabolas are integrated by two points, at ± one standard deviation."""
     seen, past = vae.task(times)
     ones = torch.ones(len(y), *seen.prior.shape, dtype=torch.float64)
     return 0.5 * (vae.bound(seen, past, y, mask, ones) + vae.bound(seen, past, y, mask, -ones))

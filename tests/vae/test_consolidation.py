@@ -1,4 +1,4 @@
-"""What keeps the networks from forgetting does so: with it and without it."""
+"""Protection of the networks against forgetting: results with and without it."""
 
 import re
 import warnings
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 
 
 def task(number: int) -> Data:
-    """Hours of two series of three variables, at another level in every task, where the variables differ otherwise."""
+    """Hours of two series of three variables, whose levels and relations change with every task."""
     rng = torch.Generator().manual_seed(number)
     times = HOURS * number + torch.arange(HOURS, dtype=torch.float64)
     waves = torch.sin(times / 4 + torch.arange(2)[:, None]).float()
@@ -26,7 +26,7 @@ def task(number: int) -> Data:
 
 
 def after_two_tasks(consolidation: str, **options: float) -> tuple[SVGPVAE, float]:
-    """A model that has learnt two tasks, and how far its decoder has moved meanwhile at the latents of the first."""
+    """A model that has learnt two tasks, and the change of its decoder at the latents of the first task."""
     torch.manual_seed(0)
     sizes = {"num_inducing": 16, "num_variables": 3, "latent_dim": 2, "hidden_dim": 16}
     module = SVGPVAE(inducing="CosS", shortest=8.0, consolidation=consolidation, **sizes, **options)
@@ -53,7 +53,7 @@ def test_elastic_weights_hold_the_decoder_and_without_them_it_moves(unprotected:
     held = after_two_tasks("ewc", ewc_strength=100.0)[1]
     assert unprotected[1] > 2 * held
     without = after_two_tasks("ewc", ewc_strength=0.0)[1]
-    assert without == pytest.approx(unprotected[1], rel=0.05)  # other draws
+    assert without == pytest.approx(unprotected[1], rel=0.05)  # random draws differ
 
 
 def test_both_protect(unprotected: tuple[SVGPVAE, float]) -> None:
@@ -80,6 +80,6 @@ def test_a_memory_that_becomes_too_small_for_the_stream_says_so_once() -> None:
         warnings.simplefilter("always")
         for number in range(1, 12):
             learn(module, task(number), steps=1)
-    (said,) = [str(warning.message) for warning in caught if warning.category is ResolutionWarning]
-    assert re.search(r"12 LegS variables can follow \d+% .* raise num_inducing", said)
+    (message,) = [str(warning.message) for warning in caught if warning.category is ResolutionWarning]
+    assert re.search(r"12 LegS variables resolve only \d+% .* raise num_inducing", message)
     assert module.resolution.share < 0.75

@@ -27,13 +27,13 @@ def test_the_fisher_information_is_a_sum_over_series_of_squared_gradients() -> N
     module, (times, y, mask) = learnt_once()
     found = fisher(SeriesTask(module.vae, times, y, mask, fixed=False), Draws(module.seed, "fisher", 1))
     vae = module.vae
-    view, _ = vae.task(times)
-    noise = Draws(module.seed, "fisher", 1).normal(torch.arange(len(y)), *view.prior.shape)
+    features, _ = vae.task(times)
+    noise = Draws(module.seed, "fisher", 1).normal(torch.arange(len(y)), *features.prior.shape)
     expected = torch.zeros_like(found)
     networks = [*vae.encoder.parameters(), *vae.decoder.parameters()]
     for b in range(len(y)):
-        view, past = vae.task(times, torch.tensor([b]))
-        value = vae.bound(view, past, y[b : b + 1], mask[b : b + 1], noise[b : b + 1]).sum()
+        features, past = vae.task(times, torch.tensor([b]))
+        value = vae.bound(features, past, y[b : b + 1], mask[b : b + 1], noise[b : b + 1]).sum()
         expected += torch.cat([g.reshape(-1) for g in torch.autograd.grad(value, networks)]) ** 2
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Random numbers by what they are for."""
+"""Random numbers that depend on what they are for."""
 
 import torch
 from hypothesis import given

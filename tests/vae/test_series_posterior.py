@@ -1,4 +1,4 @@
-"""Sites of many series: some at a time, in files, with one precision for all; each the same as, or close to, plain."""
+"""Sites of many series: computed in chunks, stored in files, with a shared precision; all agree with the plain form."""
 
 from pathlib import Path
 
@@ -42,21 +42,21 @@ def predictions(module: SVGPVAE) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("method", ["CosS", "OSVGP"])
 def test_some_series_at_a_time_come_to_the_same(shared: bool, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     together = learnt(shared_precision=shared, method=method)
-    monkeypatch.setattr(series_posterior, "AT_ONCE", 2 * 2 * 6**2)  # two series
-    assert together.vae.posterior.at_once == 2
+    monkeypatch.setattr(series_posterior, "MAX_ELEMENTS", 2 * 2 * 6**2)  # two series
+    assert together.vae.posterior.chunk_size == 2
     apart = learnt(shared_precision=shared, method=method)
     torch.testing.assert_close(predictions(apart), predictions(together), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_files_hold_what_memory_would(shared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(series_posterior, "AT_ONCE", 2 * 2 * 6**2)
+    monkeypatch.setattr(series_posterior, "MAX_ELEMENTS", 2 * 2 * 6**2)
     memory = learnt(shared_precision=shared)
     files = learnt(shared_precision=shared, sites_folder=str(tmp_path))
     for ours, theirs in zip(predictions(files), predictions(memory), strict=True):
         assert torch.equal(ours, theirs)
     kept = sorted(path.name for path in tmp_path.iterdir())
-    assert kept == ["replay", "task", "task_02", "task_03"]  # of tasks, the last two
+    assert kept == ["replay", "task", "task_02", "task_03"]  # the last two tasks
     rows = {"c", "h"} if shared else {"c", "h", "G"}
     assert {path.name for path in (tmp_path / "task_03").iterdir()} == {f"{name}.0_of_1" for name in rows}
     names = {f"vae.posterior.{name}" for name in rows}
@@ -79,7 +79,9 @@ def test_a_state_finds_its_files(shared: bool, tmp_path: Path) -> None:
 
     state = again.state_dict()
     (tmp_path / "task_04" / "h.0_of_1").unlink()
-    with pytest.raises(FileNotFoundError, match=r"there is no .*task_04/h.0_of_1 of \d+ bytes, which the checkpoint"):
+    with pytest.raises(
+        FileNotFoundError, match=r"task_04/h.0_of_1 is missing or does not have \d+ bytes, but the checkpoint"
+    ):
         learnt(num_tasks=0, **options).load_state_dict(state)
 
 
@@ -87,7 +89,7 @@ def test_files_of_another_run_are_refused(tmp_path: Path) -> None:
     options = {"sites_folder": str(tmp_path)}
     state = {name: value.clone() for name, value in learnt(**options).state_dict().items()}
     learnt(seed=5, **options)  # with files of the same names and sizes
-    with pytest.raises(ValueError, match=r"the sites in .* are not those .* give each run a sites_folder of its own"):
+    with pytest.raises(ValueError, match=r"the sites in .* do not belong to .* give each run its own sites_folder"):
         learnt(num_tasks=0, **options).load_state_dict(state)
 
 
@@ -126,12 +128,12 @@ def test_one_precision_leaves_means_and_evidence_as_they_are() -> None:
 
 
 def test_one_precision_is_that_of_each_where_series_are_seen_alike() -> None:
-    """Without gaps, and with an encoder that is as certain of every series, nothing is lost."""
+    """Without gaps, and with an encoder whose precisions do not depend on the series, nothing is lost."""
     plain, shared = (learnt(num_tasks=0, masked=0.0, shared_precision=shared) for shared in (False, True))
     for module in (plain, shared):
         with torch.no_grad():
             last = [layer for layer in module.vae.encoder.modules() if isinstance(layer, torch.nn.Linear)][-1]
-            last.weight[2:] = 0.0  # of the precisions, which then do not depend on y
+            last.weight[2:] = 0.0  # so that precisions do not depend on y
         for number in range(3):
             times, y, mask = task(number, masked=0.0)
             module.begin_task(times, y, mask)
@@ -143,7 +145,7 @@ def test_one_precision_is_that_of_each_where_series_are_seen_alike() -> None:
 def test_a_task_that_is_interrupted_while_it_ends_can_be_learnt_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(series_posterior, "AT_ONCE", 2 * 2 * 6**2)
+    monkeypatch.setattr(series_posterior, "MAX_ELEMENTS", 2 * 2 * 6**2)
     whole = learnt(sites_folder=str(tmp_path / "whole"))
     module = learnt(num_tasks=2, sites_folder=str(tmp_path / "cut"))
     before = {name: value.clone() for name, value in module.state_dict().items()}
@@ -169,5 +171,5 @@ def test_a_task_that_is_interrupted_while_it_ends_can_be_learnt_again(
 
 def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_learnt(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"sites cannot be kept in .*file/sites \(Not a directory\): give a folder"):
+    with pytest.raises(OSError, match=r"cannot keep sites in .*file/sites \(Not a directory\): choose a folder"):
         learnt(num_tasks=1, sites_folder=str(tmp_path / "file" / "sites"))

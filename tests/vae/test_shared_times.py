@@ -1,4 +1,4 @@
-"""A task seen from few variables: the same bound, posterior and gradients as from all of them."""
+"""Condensed features of a task give the same bound, posterior and gradients."""
 
 import gpytorch
 import pytest
@@ -37,8 +37,8 @@ def test_bound_and_gradients_are_those_of_all_variables(family: type[InducingVar
     parameters = [*vae.encoder.parameters(), *vae.decoder.parameters()]
     with torch.no_grad():
         whole = vae.task(times)
-        view, U = whole[0].condensed()
-        few = view, whole[1].through(U)
+        features, U = whole[0].condensed()
+        few = features, whole[1].project(U)
     assert few[0].a.shape[-2] < whole[0].a.shape[-2]
     bounds = [vae.bound(*seen, y, mask, noise) for seen in (whole, few)]
     torch.testing.assert_close(*bounds, rtol=1e-7, atol=1e-6)
@@ -47,13 +47,13 @@ def test_bound_and_gradients_are_those_of_all_variables(family: type[InducingVar
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
-def test_latent_dimensions_can_be_looked_at_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where kernels are trained: the same bound and gradients, whether a part is one dimension, two or all three."""
+def test_bound_and_gradients_do_not_depend_on_chunks_of_latent_dimensions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If kernels are trained, bound and gradients are the same for chunks of one, two or three latent dimensions."""
     vae, times, y, mask = streamed(CosS(10))
     noise = torch.randn(2, 3, HOURS, dtype=torch.float64)
     found = []
-    for at_once in (1, 2 * 2 * 10 * HOURS, 3 * 2 * 10 * HOURS):
-        monkeypatch.setattr("gpvae.vae.shared_times.AT_ONCE", at_once)
+    for max_elements in (1, 2 * 2 * 10 * HOURS, 3 * 2 * 10 * HOURS):
+        monkeypatch.setattr("gpvae.vae.shared_times.MAX_ELEMENTS", max_elements)
         bound = vae.bound(*vae.task(times), y, mask, noise)
         found.append((bound, *torch.autograd.grad(bound.sum(), [*vae.encoder.parameters(), *vae.kernel.parameters()])))
     for one, two, three in zip(*found, strict=True):
@@ -61,7 +61,7 @@ def test_latent_dimensions_can_be_looked_at_some_at_a_time(monkeypatch: pytest.M
         torch.testing.assert_close(two, three)
 
 
-def test_a_site_seen_through_all_directions_is_itself_turned() -> None:
+def test_projection_on_all_directions_rotates_a_site() -> None:
     torch.manual_seed(0)
     root, h, c = (
         torch.randn(3, 6, 6, dtype=torch.float64),
@@ -70,18 +70,18 @@ def test_a_site_seen_through_all_directions_is_itself_turned() -> None:
     )
     site = Site(c, h, root @ root.mT)
     U = torch.linalg.qr(torch.randn(6, 6, dtype=torch.float64)).Q
-    turned = site.through(U)
-    torch.testing.assert_close(turned.G, U.mT @ site.G @ U)
-    torch.testing.assert_close(turned.h, site.h @ U)
-    torch.testing.assert_close(turned.c, site.c, atol=1e-9, rtol=0)
+    rotated = site.project(U)
+    torch.testing.assert_close(rotated.G, U.mT @ site.G @ U)
+    torch.testing.assert_close(rotated.h, site.h @ U)
+    torch.testing.assert_close(rotated.c, site.c, atol=1e-9, rtol=0)
 
 
-def test_a_site_seen_through_some_directions_has_the_marginal_posterior_and_the_evidence() -> None:
+def test_projection_on_some_directions_keeps_the_marginal_posterior_and_the_evidence() -> None:
     torch.manual_seed(0)
     root, h = torch.randn(2, 6, 6, dtype=torch.float64), torch.randn(2, 6, dtype=torch.float64)
     site = Site(torch.randn(2, dtype=torch.float64), h, root @ root.mT)
     U = torch.linalg.qr(torch.randn(6, 2, dtype=torch.float64)).Q
-    whole, part = Posterior.from_site(site), Posterior.from_site(site.through(U))
+    whole, part = Posterior.from_site(site), Posterior.from_site(site.project(U))
     torch.testing.assert_close(part.mean, whole.mean @ U)
     torch.testing.assert_close(part.root @ part.root.mT, U.mT @ whole.root @ whole.root.mT @ U)
-    torch.testing.assert_close(site.through(U).log_evidence(), site.log_evidence())
+    torch.testing.assert_close(site.project(U).log_evidence(), site.log_evidence())

@@ -33,13 +33,13 @@ def assert_finite(module: SVGPVAE, times: Tensor) -> None:
     f = module.vae.latent(times)
     assert bool(f.mean.isfinite().all())
     assert bool((f.variance >= 0).all())
-    mean, scale = module.vae.draws(times, torch.arange(3), 5, Draws(0))
+    mean, scale = module.vae.decode_samples(times, torch.arange(3), 5, Draws(0))
     assert bool(mean.isfinite().all())
     assert bool((scale > 0).all())
 
 
 def check(module: SVGPVAE, tasks: list[Data]) -> None:
-    """Learn tasks; after each, all that is known of them is finite."""
+    """Learn tasks; after each, predictions of all tasks so far are finite."""
     for number, data in enumerate(tasks, start=1):
         learn(module, data)
         assert_finite(module, torch.cat([times for times, _, _ in tasks[:number]]))
@@ -58,8 +58,8 @@ def test_gaps_and_masks(method: str) -> None:
     check(
         small(method),
         [
-            masked(task(0), slice(1), everything),  # a series that begins later
-            masked(task(1), everything, slice(2)),  # variables that are missing for a task
+            masked(task(0), slice(1), everything),  # a series that starts later
+            masked(task(1), everything, slice(2)),  # variables that are missing in a task
             task(2, gap=30.0),
             masked(task(3), slice(2), slice(1)),
         ],
@@ -70,10 +70,10 @@ def test_gaps_and_masks(method: str) -> None:
 def test_nothing_observed_at_all_leaves_the_prior(method: str) -> None:
     module = small(method)
     nothing = masked(task(0), slice(None), slice(None))
-    with pytest.raises(ValueError, match="nothing is observed at the training times of the task from 0 to 9"):
+    with pytest.raises(ValueError, match="there are no observations at the training times of the task from 0 to 9"):
         learn(module, nothing)
     learn(module, task(0))
-    with pytest.raises(ValueError, match="nothing is observed at the training times of the task from 10 to 19"):
+    with pytest.raises(ValueError, match="there are no observations at the training times of the task from 10 to 19"):
         module.begin_task(*masked(task(1), slice(None), slice(None)))
 
 
@@ -119,7 +119,7 @@ def test_a_loss_that_is_not_finite_stops_with_what_to_do() -> None:
 @pytest.mark.parametrize("part", ["encoder", "decoder"])
 @pytest.mark.parametrize("consolidation", ["ewc", "replay", "none"])
 def test_networks_that_are_not_finite_stop_with_what_to_do(part: str, consolidation: str) -> None:
-    """In the next step; or, where they became so in the last one, before anything is consolidated."""
+    """The error comes in the next step, or, after the last step, before anything is consolidated."""
     module, data = small(consolidation=consolidation), task(1)
     learn(module, task(0))
     before = module.vae.posterior.G.clone()
@@ -137,7 +137,7 @@ def test_networks_that_are_not_finite_stop_with_what_to_do(part: str, consolidat
 
 @pytest.mark.parametrize("logarithm", [-1e4, 1e4])
 def test_a_lengthscale_that_a_step_threw_out_of_bounds_stops_with_what_to_do(logarithm: float) -> None:
-    """It is zero or infinite, while its logarithm, which is learnt, is neither."""
+    """The lengthscale is zero or infinite, although its logarithm, which is learnt, is finite."""
     module, data = small(), task(0)
     module.begin_task(*data)
     with torch.no_grad():
@@ -149,7 +149,7 @@ def test_a_lengthscale_that_a_step_threw_out_of_bounds_stops_with_what_to_do(log
 @pytest.mark.parametrize("name", ["lr", "latent_dim", "hidden_dim", "num_samples", "longest", "replay_strength"])
 @pytest.mark.parametrize("value", [-1, float("nan"), float("inf")])
 def test_options_that_make_no_sense(name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"{name} is above zero, got {value}"):
+    with pytest.raises(ValueError, match=f"{name} must be positive and finite, got {value}"):
         small(**{name: value})
 
 
@@ -169,7 +169,7 @@ def test_hundreds_of_tasks_take_no_more_memory_than_a_hundred(method: str) -> No
 
 
 def alive() -> tuple[int, int]:
-    """How many tensors there are in this process, and how many numbers in them."""
+    """The number of tensors in this process, and the total number of elements."""
     gc.collect()
     tensors = [thing for thing in gc.get_objects() if type(thing) in (Tensor, nn.Parameter)]
     return len(tensors), sum(tensor.numel() for tensor in tensors)

@@ -98,7 +98,7 @@ def test_mean_and_interval_agree_with_the_model() -> None:
     with torch.no_grad():
         figure = reconstructions_figure(module.vae, stream, 1, 40, 40)
         times = torch.linspace(0, 29, 40, dtype=torch.float64)
-        mean, scale = module.vae.draws(times, chosen, 4000, Draws(5))
+        mean, scale = module.vae.decode_samples(times, chosen, 4000, Draws(5))
         y = stream.to_physical((mean + scale * torch.randn(mean.shape)).movedim(-1, 0), chosen)
     ax = figure.axes[0]
     spread = float(y[:, 0, :, 1].std())
@@ -116,7 +116,7 @@ def test_samples_have_the_quantiles_of_the_prediction() -> None:
     times, series = torch.linspace(0, 29, 7, dtype=torch.float64), torch.arange(3)
     with torch.no_grad():
         few = series_predictions.smooth_samples(module.vae, times, series)
-        mean, scale = module.vae.draws(times, series, 4000, Draws(5))
+        mean, scale = module.vae.decode_samples(times, series, 4000, Draws(5))
     many = (mean + scale * torch.randn(mean.shape)).movedim(-1, 0)
     assert few.shape == (series_predictions.NUM_SAMPLES, 3, 7, 6)
     for level in (0.05, 0.5, 0.95):

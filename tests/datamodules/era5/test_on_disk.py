@@ -62,7 +62,7 @@ def test_nothing_is_left_of_what_could_not_be_written(own_folder: Path, monkeypa
     with monkeypatch.context() as patched:
         patched.setattr("os.posix_fallocate", full)
         with pytest.raises(
-            OSError, match=r"there is no room for .* GB in .* \(No space left on device\): give a folder"
+            OSError, match=r"no disk space for .* GB in .* \(No space left on device\): choose a folder"
         ):
             stream()
     assert not files(own_folder)
@@ -113,6 +113,6 @@ def test_systems_that_cannot_reserve_room_look_whether_there_is_any(
     monkeypatch.delattr("os.posix_fallocate")
     with monkeypatch.context() as patched:
         patched.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=10))
-        with pytest.raises(OSError, match=r"there is no room for .* GB in .* \(No space left on device\)"):
+        with pytest.raises(OSError, match=r"no disk space for .* GB in .* \(No space left on device\)"):
             stream()
     assert stream().num_series == 6
