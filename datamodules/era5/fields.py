@@ -28,6 +28,8 @@ class Fields:
         longitude: Degrees east `[S]`.
         note: The title of the files, if they have one.
         sources: Names, sizes and dates of the files.
+        file_coordinates: Latitude and longitude of each series exactly as in the files `[S]`; `latitude` and
+            `longitude` if not given.
     """
 
     variables: tuple[Variable, ...]
@@ -38,6 +40,7 @@ class Fields:
     longitude: NDArray[np.float64]
     note: str = ""
     sources: tuple[str, ...] = ()
+    file_coordinates: tuple[NDArray[np.generic], NDArray[np.generic]] | None = None
 
 
 @contextmanager
@@ -91,7 +94,8 @@ def open_fields(
         hours = (selection.times - origin) / np.timedelta64(1, "h")
         latitude, longitude = archive.grid.cells[cells].T
         note = selection.attributes.get("title", "")
-        yield Fields(chosen, read, hours, origin, latitude, longitude, note, archive.sources)
+        own = archive.grid.file_coordinates(cells)
+        yield Fields(chosen, read, hours, origin, latitude, longitude, note, archive.sources, own)
 
 
 def choose_cells(

@@ -31,8 +31,8 @@ class Coordinates(NamedTuple):
         origin: The time, UTC, from which hours are counted.
     """
 
-    latitude: NDArray[np.float64]
-    longitude: NDArray[np.float64]
+    latitude: NDArray[np.generic]
+    longitude: NDArray[np.generic]
     origin: np.datetime64
 
 
@@ -160,6 +160,12 @@ class SeriesStream(TaskStream):
     def coordinates(self) -> Coordinates:
         """The locations of the series, and the time of hour 0."""
         return Coordinates(self.fields.latitude, self.fields.longitude, self.fields.origin)
+
+    @property
+    def file_coordinates(self) -> Coordinates:
+        """As `coordinates`, with latitudes and longitudes exactly as in the files, for output beside these."""
+        latitude, longitude = self.fields.file_coordinates or self.coordinates[:2]
+        return Coordinates(latitude, longitude, self.fields.origin)
 
     @property
     def synthetic(self) -> bool:
