@@ -31,7 +31,8 @@ class ERA5(SeriesStream):
             Climate Data Store, or zip archives of it.
         variables: Names of variables, long as in requests (2m_temperature) or short as in files (t2m). If not given,
             the seventeen defaults, and for source "files" all that change with time.
-        points: The number of locations to draw at random from the grid; the whole grid if null.
+        points: The number of locations to draw at random from the grid. `all`, `none` and null all mean the whole
+            grid, which is also taken if it has fewer cells.
         locations: Latitude and longitude of locations, whose nearest grid cells are taken; instead of `points`.
         land_only: Whether to take locations on land only; files then need the land-sea mask, lsm.
         area: North, west, south and east edges of the region to download, in degrees.
@@ -60,7 +61,7 @@ class ERA5(SeriesStream):
         paths: list[str] | str | None = None,
         *,
         variables: list[str] | None = None,
-        points: int | None = 32,
+        points: int | Literal["all", "none"] | None = 32,
         locations: list[list[float]] | None = None,
         land_only: bool = False,
         area: tuple[float, float, float, float] = (61.0, -9.0, 49.5, 2.5),
@@ -90,6 +91,12 @@ class ERA5(SeriesStream):
             joint=joint,
             on_disk=on_disk,
         )
+        if isinstance(points, str):
+            if points not in ("all", "none"):
+                raise ValueError(f"points is {points!r}: it must be a number, or 'all' for the whole grid.")
+            points = None
+        if "points" in self.hparams:
+            self.hparams["points"] = points  # a run may be resumed with another word for the same
         check_minimum(points=(points, 1))
         if source not in ("sample", "files", "cds"):
             raise ValueError(f"source is {source!r}: it must be 'sample', 'files' or 'cds'.")

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 
 from datamodules.era5.files.archive import Archive
@@ -64,7 +65,7 @@ def open_fields(
         variables: Long or short names; all that change with time if not given.
         start: The first hour; that of the files if not given.
         num_hours: The number of hours, including missing ones.
-        points: The number of locations to draw at random from the grid; all if not given.
+        points: The number of locations to draw at random from the grid; all if not given, or if there are fewer.
         locations: Latitude and longitude of locations, whose nearest grid cells are taken; instead of `points`.
         land_only: Whether to take locations on land only.
         seed: Fixes which locations are drawn.
@@ -109,14 +110,15 @@ def choose_cells(
 
     Args:
         grid: The grid.
-        points: The number of cells to draw at random, in the order of the grid; all if not given.
+        points: The number of cells to draw at random, in the order of the grid; all if not given, or if there are
+            fewer.
         locations: Latitude and longitude of locations, whose nearest cells are chosen, in this order; takes precedence
             over `points`.
         land: Which cells may be chosen `[C]`; all if not given.
         seed: Fixes which cells are drawn.
 
     Raises:
-        ValueError: There are not enough cells, or a location is outside of the grid.
+        ValueError: There are no cells to choose from, or a location is outside of the grid.
     """
     allowed = np.arange(len(grid.cells)) if land is None else np.flatnonzero(land)
     kind = "grid cells" if land is None else "grid cells on land"
@@ -124,13 +126,10 @@ def choose_cells(
         raise ValueError(f"There are no {kind} among {grid}: nothing is selected. Choose another region.")
     if locations is not None:
         return _nearest(grid, locations, allowed, kind)
-    if points is None:
+    if points is not None and points > len(allowed):
+        rank_zero_info(f"points is {points}, and there are {len(allowed)} {kind} ({grid}): all of them are taken.")
+    if points is None or points >= len(allowed):
         return allowed
-    if not 1 <= points <= len(allowed):
-        raise ValueError(
-            f"points is {points}, and there are {len(allowed)} {kind} to choose from ({grid}): give a number from 1 "
-            f"to {len(allowed)}, or null for all of them."
-        )
     return np.sort(np.random.default_rng([seed, 0]).permutation(allowed)[:points])
 
 

@@ -90,7 +90,7 @@ def test_the_log_says_that_the_sample_is_synthetic(sample_folder: Path, caplog: 
         ({"start": "2019-12-31"}, "the sample begins at 2020-01-01"),
         ({"source": "cds"}, "start is not given"),
         ({"variables": ["t2m", "sst"]}, "no variable 'sst'"),
-        ({"points": 500}, "points is 500, and there are 120 grid cells"),
+        ({"points": "many"}, "points is 'many': it must be a number, or 'all'"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str, sample_folder: Path) -> None:
@@ -130,6 +130,23 @@ def test_the_command_line_takes_all_of_it() -> None:
     stream = ERA5(**parsed.data.as_dict())
     assert stream.hparams["hours_per_task"] == 186
     assert stream.num_epochs == 200
+
+
+@pytest.mark.parametrize("word", ["all", "none", "null"])
+def test_words_for_all_cells(word: str, tmp_path: Path) -> None:
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(ERA5, "data")
+    stream = ERA5(**parser.parse_args([f"--data.points={word}"]).data.as_dict())
+    assert stream.points is None
+    assert stream.hparams["points"] is None  # so a run is resumed with any of them
+    assert from_files(weather(), tmp_path / "a.nc", points=stream.points if word == "null" else word).num_series == 12
+
+
+def test_small_grids_are_taken_whole(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "lightning.pytorch.utilities.rank_zero"):
+        stream = from_files(weather(), tmp_path / "a.nc", points=32)
+    assert stream.num_series == 12
+    assert "points is 32, and there are 12 grid cells" in caplog.text
 
 
 @pytest.mark.parametrize(
