@@ -139,7 +139,10 @@ class ERA5(SeriesStream):
         """
         if self._data is not None and self.source == "cds" and self._process()[1] > 1 and self._replaced():
             self._data = None
+        first = self._data is None
         super().setup(stage)
+        if first and self.source == "files":
+            self._log_unused()
 
     def open(self) -> AbstractContextManager[Fields]:
         """Open the files, with the chosen variables, hours and locations."""
@@ -172,6 +175,26 @@ class ERA5(SeriesStream):
             return downloaded(self._requests(), self.download_hours)
         assert self.paths is not None
         return self.paths
+
+    def _log_unused(self) -> None:
+        """Log how many hours of the files are after the last task, and which options would use them."""
+        file_hours = self.fields.file_hours
+        assert file_hours is not None
+        unused = int((file_hours >= self.num_hours).sum())
+        if not unused:
+            return
+        length = file_hours[-1] + self.fields.step
+        options = {
+            "num_tasks": (self.num_parts, int(length // self.hours_per_task)),
+            "hours_per_task": (self.hours_per_task, int(length // self.num_parts)),
+        }
+        larger = [f"{name} to {needed}" for name, (present, needed) in options.items() if needed > present]
+        unit = "hours" if self.fields.step == 1 else "times"
+        rank_zero_info(
+            f"The last {unused:,} of {len(file_hours):,} {unit} in the files are not used: they are after the end of "
+            f"the stream, {self.num_parts} task(s) of {self.hours_per_task} hours. "
+            + (f"To use them, set {' or '.join(larger)}." if larger else "They are too few for longer or more tasks.")
+        )
 
     def _replaced(self) -> bool:
         return file_versions(expand_patterns(self._files())) != self.fields.sources

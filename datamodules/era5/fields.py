@@ -31,6 +31,7 @@ class Fields:
         sources: Names, sizes and dates of the files.
         file_coordinates: Latitude and longitude of each series exactly as in the files `[S]`; `latitude` and
             `longitude` if not given.
+        file_hours: All times of the files as hours since the origin, in order `[F]`; `hours` if not given.
     """
 
     variables: tuple[Variable, ...]
@@ -42,6 +43,13 @@ class Fields:
     note: str = ""
     sources: tuple[str, ...] = ()
     file_coordinates: tuple[NDArray[np.generic], NDArray[np.generic]] | None = None
+    file_hours: NDArray[np.float64] | None = None
+
+    @property
+    def step(self) -> float:
+        """The hours from one time of the files to the next, as a median; 1 if there is only one time."""
+        hours = self.hours if self.file_hours is None else self.file_hours
+        return float(np.median(np.diff(hours))) if len(hours) > 1 else 1.0
 
 
 @contextmanager
@@ -79,7 +87,8 @@ def open_fields(
             )
         land = None if mask is None else mask >= 0.5
         cells = choose_cells(archive.grid, points, locations, land if land_only else None, seed)
-        origin = archive.times_of(variables)[0] if start is None else start.astype("datetime64[ns]")
+        all_times = archive.times_of(variables)
+        origin = all_times[0] if start is None else start.astype("datetime64[ns]")
         selection = archive.select(variables, origin, origin + np.timedelta64(num_hours, "h"))
         chosen = tuple(archive.variable(name) for name in selection.names)
 
@@ -92,11 +101,11 @@ def open_fields(
                     values[land[cells] != (variable.over == "land"), :, number] = np.nan
             return values
 
-        hours = (selection.times - origin) / np.timedelta64(1, "h")
+        hours, file_hours = ((times - origin) / np.timedelta64(1, "h") for times in (selection.times, all_times))
         latitude, longitude = archive.grid.cells[cells].T
         note = selection.attributes.get("title", "")
         own = archive.grid.file_coordinates(cells)
-        yield Fields(chosen, read, hours, origin, latitude, longitude, note, archive.sources, own)
+        yield Fields(chosen, read, hours, origin, latitude, longitude, note, archive.sources, own, file_hours)
 
 
 def choose_cells(

@@ -99,7 +99,9 @@ class SeriesStream(TaskStream):
         if self._data is not None:
             return
         with self.open() as fields:
-            split = split_hours(fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed)
+            split = split_hours(
+                fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed, fields.step
+            )
             tasks = [merge(split)] if self.joint else split
             if self.on_disk:
                 irrelevant = ("batch_size", "epochs_per_task", "stop_after", "predict_every")
@@ -109,10 +111,12 @@ class SeriesStream(TaskStream):
                 values = fields.read(0, len(fields.hours))  # faster than task by task
                 prepared = prepare(fields, tasks, split[0].train, read=lambda first, before: values[:, first:before])
         self._data = fields, prepared
+        times = f"{len(fields.hours)} of {self.num_hours} hours"
+        if fields.step != 1:
+            times = f"{len(fields.hours)} times, one every {fields.step:g} hours, in {self.num_hours} hours"
         rank_zero_info(
-            f"{self.num_series} series of {self.num_variables} variables, {len(fields.hours)} of "
-            f"{self.num_hours} hours from {np.datetime_as_string(fields.origin, unit='m')}, "
-            f"{prepared.observed:.1%} of the values observed."
+            f"{self.num_series} series of {self.num_variables} variables, {times} from "
+            f"{np.datetime_as_string(fields.origin, unit='m')}, {prepared.observed:.1%} of the values observed."
         )
 
     def identity(self) -> dict[str, Any]:
