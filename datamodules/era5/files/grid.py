@@ -1,5 +1,6 @@
 """Where the values of a file are: a grid of latitudes and longitudes, or scattered locations."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ class Grid:
         latitude: Degrees north, along its dimension.
         longitude: Degrees east from -180 to 180, along its dimension.
         order: For each dimension, the indices of its entries in the file, which may go from south to north, or from 0
-            to 360 degrees.
+            to 360 degrees; -1 for locations that only other files have.
         file_axes: Latitude and longitude as they are in the file, with its precision and range of longitudes, along
             their dimensions; those above if not given.
     """
@@ -74,6 +75,11 @@ class Grid:
             return np.stack([self.latitude, self.longitude], axis=-1)
         return np.stack(np.meshgrid(self.latitude, self.longitude, indexing="ij"), axis=-1).reshape(-1, 2)
 
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which cells the file has `[C]`: all of a grid."""
+        return self.order[0] >= 0 if len(self.dims) == 1 else np.ones(np.prod(self.shape), bool)
+
     def file_coordinates(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
         """Latitudes and longitudes of some cells, exactly as they are in the file `[S]`.
 
@@ -113,6 +119,26 @@ class Grid:
             f"{size} cells, {self.latitude.min():g} to {self.latitude.max():g} °N, "
             f"{self.longitude.min():g} to {self.longitude.max():g} °E"
         )
+
+
+def join_locations(grids: Sequence[Grid]) -> list[Grid]:
+    """Lists of locations, each extended by those that only others have, in the order in which they first appear.
+
+    Args:
+        grids: At least one; all have the dimension `location`.
+    """
+    everywhere = np.concatenate([grid.cells for grid in grids])
+    first = np.sort(np.unique(everywhere, axis=0, return_index=True)[1])
+    cells = everywhere[first]
+    own = [grid.file_coordinates(np.arange(len(grid.cells))) for grid in grids]
+    latitude, longitude = (np.concatenate(axes)[first] for axes in zip(*own, strict=True))
+
+    def extended(grid: Grid) -> Grid:
+        index = {tuple(cell): number for number, cell in enumerate(grid.cells)}
+        order = np.array([index.get(tuple(cell), -1) for cell in cells])
+        return Grid(("location",), cells[:, 0], cells[:, 1], (order,), (latitude, longitude))
+
+    return [extended(grid) for grid in grids]
 
 
 def _rounded(degrees: NDArray[np.floating]) -> NDArray[np.float64]:
