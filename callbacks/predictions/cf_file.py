@@ -17,7 +17,8 @@ class PredictionFile:
     """Mean, standard deviation and quantiles of variables, at locations and times.
 
     Locations that form a grid are written as a grid, over `time`, `latitude` and `longitude`; others as a list of time
-    series, over `location` and `time`. Close the file at the end.
+    series, over `location` and `time`. Latitudes and longitudes keep their values and precision. Close the file at the
+    end.
 
     Args:
         path: The file.
@@ -44,14 +45,18 @@ class PredictionFile:
         self._add_axis("time", seconds, axis="T", units=f"seconds since {start}", calendar="proleptic_gregorian")
         north = {"standard_name": "latitude", "long_name": "latitude", "units": "degrees_north"}
         east = {"standard_name": "longitude", "long_name": "longitude", "units": "degrees_east"}
+        kinds = [f"{axis.dtype.kind}{axis.dtype.itemsize}" for axis in coordinates[:2]]
         if self._grid is not None:
-            self._add_axis("latitude", self._grid[0], axis="Y", **north)
-            self._add_axis("longitude", self._grid[1], axis="X", **east)
+            rows, columns = self._grid
+            # CF wants monotonic axes: longitudes from 0 to 360 are not around Greenwich.
+            self._columns = np.arange(len(columns)) if _is_monotonic(columns) else np.argsort(columns)
+            self._add_axis("latitude", rows, kinds[0], axis="Y", **north)
+            self._add_axis("longitude", columns[self._columns], kinds[1], axis="X", **east)
             self._dims: tuple[str, ...] = ("time", "latitude", "longitude")
         else:
             self._add_axis("location", np.arange(len(coordinates.latitude)), "i4", cf_role="timeseries_id")
-            self._add_variable("latitude", "f8", ("location",), coordinates.latitude, north)
-            self._add_variable("longitude", "f8", ("location",), coordinates.longitude, east)
+            self._add_variable("latitude", kinds[0], ("location",), coordinates.latitude, north)
+            self._add_variable("longitude", kinds[1], ("location",), coordinates.longitude, east)
             self._dims = ("location", "time")
         self._add_axis("quantile", np.asarray(quantiles), units="1", long_name="probability of values not above")
 
@@ -89,7 +94,7 @@ class PredictionFile:
         if self._grid is None:
             return values
         size = len(self._grid[0]), len(self._grid[1])
-        return np.moveaxis(values.reshape(*values.shape[:-2], *size, values.shape[-1]), -1, -3)
+        return np.moveaxis(values.reshape(*values.shape[:-2], *size, values.shape[-1]), -1, -3)[..., self._columns]
 
     def _add_axis(self, name: str, values: NDArray[np.generic], kind: str = "f8", **attributes: str) -> None:
         self._file.createDimension(name, len(values))
@@ -106,13 +111,22 @@ class PredictionFile:
         variable[:] = values
 
 
-def find_grid(coordinates: Coordinates) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return latitudes and longitudes of the grid that locations form, row by row; None if they form none."""
+def find_grid(coordinates: Coordinates) -> tuple[NDArray[np.generic], NDArray[np.generic]] | None:
+    """Return latitudes and longitudes of the grid that locations form, row by row; None if they form none.
+
+    Longitudes may pass from 360 to 0 degrees within a row.
+    """
     latitude, longitude = coordinates.latitude, coordinates.longitude
     width = int(np.argmax(latitude != latitude[0]))  # of the first row
     if width < 2 or len(latitude) % width:
         return None
     rows, columns = latitude[::width], longitude[:width]
     whole = np.array_equal(latitude, rows.repeat(width)) and np.array_equal(longitude, np.tile(columns, len(rows)))
-    ordered = all(len(np.unique(np.sign(np.diff(axis)))) == 1 for axis in (rows, columns))
+    ordered = _is_monotonic(rows) and _is_monotonic((columns.astype(np.float64) + 180) % 360)
     return (rows, columns) if whole and ordered else None
+
+
+def _is_monotonic(axis: NDArray[np.generic]) -> bool:
+    """Whether values strictly increase, or strictly decrease."""
+    steps = np.sign(np.diff(axis))
+    return len(steps) > 0 and abs(steps.sum()) == len(steps)

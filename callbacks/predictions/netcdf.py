@@ -127,7 +127,7 @@ def write_file(path: Path, parts: Path, stream: SeriesStream, attributes: dict[s
             f"{(~predicted).sum()} of {predicted.size} predictions are missing: predict without "
             "trainer.limit_predict_batches."
         )
-    output = PredictionFile(path, stream.coordinates, seconds=times, quantiles=QUANTILES, attributes=attributes)
+    output = PredictionFile(path, stream.file_coordinates, seconds=times, quantiles=QUANTILES, attributes=attributes)
     with closing(output):
         for number, variable in enumerate(stream.variables):
             values = np.empty((2 + len(QUANTILES), *predicted.shape), np.float32)

@@ -31,7 +31,8 @@ class ERA5(SeriesStream):
             Climate Data Store, or zip archives of it.
         variables: Names of variables, long as in requests (2m_temperature) or short as in files (t2m). If not given,
             the seventeen defaults, and for source "files" all that change with time.
-        points: The number of locations to draw at random from the grid; the whole grid if null.
+        points: The number of locations to draw at random from the grid. `all`, `none` and null all mean the whole
+            grid, which is also taken if it has fewer cells.
         locations: Latitude and longitude of locations, whose nearest grid cells are taken; instead of `points`.
         land_only: Whether to take locations on land only; files then need the land-sea mask, lsm.
         area: North, west, south and east edges of the region to download, in degrees.
@@ -62,7 +63,7 @@ class ERA5(SeriesStream):
         paths: list[str] | str | None = None,
         *,
         variables: list[str] | None = None,
-        points: int | None = 32,
+        points: int | Literal["all", "none"] | None = 32,
         locations: list[list[float]] | None = None,
         land_only: bool = False,
         area: tuple[float, float, float, float] = (61.0, -9.0, 49.5, 2.5),
@@ -95,7 +96,13 @@ class ERA5(SeriesStream):
             joint=joint,
             on_disk=on_disk,
         )
-        self.hparams["num_tasks"] = num_tasks
+        if isinstance(points, str):
+            if points not in ("all", "none"):
+                raise ValueError(f"points is {points!r}: it must be a number, or 'all' for the whole grid.")
+            points = None
+        self.hparams.update(
+            num_tasks=num_tasks, points=points
+        )  # as they are meant: a run may be resumed with other words
         check_minimum(points=(points, 1))
         if source not in ("sample", "files", "cds"):
             raise ValueError(f"source is {source!r}: it must be 'sample', 'files' or 'cds'.")
@@ -146,7 +153,10 @@ class ERA5(SeriesStream):
         """
         if self._data is not None and self.source == "cds" and self._process()[1] > 1 and self._replaced():
             self._data = None
+        first = self._data is None
         super().setup(stage)
+        if first and self.source == "files" and self.hparams["num_tasks"] is not None:
+            self._log_unused()
 
     def open(self) -> AbstractContextManager[Fields]:
         """Open the files, with the chosen variables, hours and locations."""
@@ -180,6 +190,27 @@ class ERA5(SeriesStream):
             return downloaded(self._requests(), self.download_hours)
         assert self.paths is not None
         return self.paths
+
+    def _log_unused(self) -> None:
+        """Log how many hours of the files are after the last task, and which options would use them."""
+        file_hours = self.fields.file_hours
+        assert file_hours is not None
+        assert self.num_parts is not None
+        unused = int((file_hours >= self.num_hours).sum())
+        if not unused:
+            return
+        length = file_hours[-1] + self.fields.step
+        options = {
+            "num_tasks": (self.num_parts, int(length // self.hours_per_task)),
+            "hours_per_task": (self.hours_per_task, int(length // self.num_parts)),
+        }
+        larger = [f"{name} to {needed}" for name, (present, needed) in options.items() if needed > present]
+        unit = "hours" if self.fields.step == 1 else "times"
+        rank_zero_info(
+            f"The last {unused:,} of {len(file_hours):,} {unit} in the files are not used: they are after the end of "
+            f"the stream, {self.num_parts} task(s) of {self.hours_per_task} hours. "
+            + (f"To use them, set {' or '.join(larger)}." if larger else "They are too few for longer or more tasks.")
+        )
 
     def _replaced(self) -> bool:
         return file_versions(expand_patterns(self._files())) != self.fields.sources

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 
 from datamodules.era5.files.archive import Archive
@@ -28,6 +29,9 @@ class Fields:
         longitude: Degrees east `[S]`.
         note: The title of the files, if they have one.
         sources: Names, sizes and dates of the files.
+        file_coordinates: Latitude and longitude of each series exactly as in the files `[S]`; `latitude` and
+            `longitude` if not given.
+        file_hours: All times of the files as hours since the origin, in order `[F]`; `hours` if not given.
     """
 
     variables: tuple[Variable, ...]
@@ -38,6 +42,14 @@ class Fields:
     longitude: NDArray[np.float64]
     note: str = ""
     sources: tuple[str, ...] = ()
+    file_coordinates: tuple[NDArray[np.generic], NDArray[np.generic]] | None = None
+    file_hours: NDArray[np.float64] | None = None
+
+    @property
+    def step(self) -> float:
+        """The hours from one time of the files to the next, as a median; 1 if there is only one time."""
+        hours = self.hours if self.file_hours is None else self.file_hours
+        return float(np.median(np.diff(hours))) if len(hours) > 1 else 1.0
 
 
 @contextmanager
@@ -63,7 +75,7 @@ def open_fields(
         start: The first hour; that of the files if not given.
         num_hours: The number of hours, including missing ones; all if not given.
         end: The end of the stream, exclusive; that of the files if not given.
-        points: The number of locations to draw at random from the grid; all if not given.
+        points: The number of locations to draw at random from the grid; all if not given, or if there are fewer.
         locations: Latitude and longitude of locations, whose nearest grid cells are taken; instead of `points`.
         land_only: Whether to take locations on land only.
         seed: Fixes which locations are drawn.
@@ -77,7 +89,8 @@ def open_fields(
             )
         land = None if mask is None else mask >= 0.5
         cells = choose_cells(archive.grid, points, locations, land if land_only else None, seed)
-        origin = archive.times_of(variables)[0] if start is None else start.astype("datetime64[ns]")
+        all_times = archive.times_of(variables)
+        origin = all_times[0] if start is None else start.astype("datetime64[ns]")
         ends = [] if num_hours is None else [origin + np.timedelta64(num_hours, "h")]
         ends += [] if end is None else [end.astype("datetime64[ns]")]
         selection = archive.select(variables, origin, min(ends, default=None))
@@ -92,10 +105,11 @@ def open_fields(
                     values[land[cells] != (variable.over == "land"), :, number] = np.nan
             return values
 
-        hours = (selection.times - origin) / np.timedelta64(1, "h")
+        hours, file_hours = ((times - origin) / np.timedelta64(1, "h") for times in (selection.times, all_times))
         latitude, longitude = archive.grid.cells[cells].T
         note = selection.attributes.get("title", "")
-        yield Fields(chosen, read, hours, origin, latitude, longitude, note, archive.sources)
+        own = archive.grid.file_coordinates(cells)
+        yield Fields(chosen, read, hours, origin, latitude, longitude, note, archive.sources, own, file_hours)
 
 
 def choose_cells(
@@ -109,14 +123,15 @@ def choose_cells(
 
     Args:
         grid: The grid.
-        points: The number of cells to draw at random, in the order of the grid; all if not given.
+        points: The number of cells to draw at random, in the order of the grid; all if not given, or if there are
+            fewer.
         locations: Latitude and longitude of locations, whose nearest cells are chosen, in this order; takes precedence
             over `points`.
         land: Which cells may be chosen `[C]`; all if not given.
         seed: Fixes which cells are drawn.
 
     Raises:
-        ValueError: There are not enough cells, or a location is outside of the grid.
+        ValueError: There are no cells to choose from, or a location is outside of the grid.
     """
     allowed = np.arange(len(grid.cells)) if land is None else np.flatnonzero(land)
     kind = "grid cells" if land is None else "grid cells on land"
@@ -124,13 +139,10 @@ def choose_cells(
         raise ValueError(f"There are no {kind} among {grid}: nothing is selected. Choose another region.")
     if locations is not None:
         return _nearest(grid, locations, allowed, kind)
-    if points is None:
+    if points is not None and points > len(allowed):
+        rank_zero_info(f"points is {points}, and there are {len(allowed)} {kind} ({grid}): all of them are taken.")
+    if points is None or points >= len(allowed):
         return allowed
-    if not 1 <= points <= len(allowed):
-        raise ValueError(
-            f"points is {points}, and there are {len(allowed)} {kind} to choose from ({grid}): give a number from 1 "
-            f"to {len(allowed)}, or null for all of them."
-        )
     return np.sort(np.random.default_rng([seed, 0]).permutation(allowed)[:points])
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +52,12 @@ def merge(tasks: Sequence[TaskHours]) -> TaskHours:
 
 
 def split_hours(
-    hours: NDArray[np.float64], num_tasks: int, hours_per_task: int, test_share: float, seed: int
+    hours: NDArray[np.float64],
+    num_tasks: int,
+    hours_per_task: int,
+    test_share: float,
+    seed: int,
+    step: float = 1.0,
 ) -> list[TaskHours]:
     """Divide a stream into tasks of equal length in time, and hold out a fraction of the hours of each.
 
@@ -64,6 +70,7 @@ def split_hours(
         hours_per_task: The length of each.
         test_share: The fraction of its hours that is held out.
         seed: Fixes which.
+        step: The hours from one time of the files to the next, for messages.
 
     Raises:
         ValueError: A task has less than two hours, one for training and one for test.
@@ -75,13 +82,24 @@ def split_hours(
         if len(indices) < 2:
             raise ValueError(
                 f"Task {task + 1} of {num_tasks}, {hours_per_task} hours from hour {task * hours_per_task} of the "
-                f"stream, has {len(indices)} hour(s) of data: it needs at least 2. Lower num_tasks or raise "
-                "hours_per_task, choose another start, or give more files."
+                f"stream, has {len(indices)} hour(s) of data: it needs at least 2. "
+                + _advice_on_length(hours_per_task, step)
+                + "Lower num_tasks or raise hours_per_task, choose another start, or give more files."
             )
         num_test = min(max(round(test_share * len(indices)), 1), len(indices) - 1)
         held_out = np.random.default_rng([seed, 1, task]).permutation(len(indices)) < num_test
         tasks.append(TaskHours(indices[~held_out], indices[held_out]))
     return tasks
+
+
+def _advice_on_length(hours_per_task: int, step: float) -> str:
+    """A sentence on tasks that are too short for the step of the files; empty if they are not."""
+    if hours_per_task >= 2 * step:
+        return ""
+    return (
+        f"The files have one time every {step:g} hours, so hours_per_task must be at least {math.ceil(2 * step)}; "
+        f"{math.ceil(hours_per_task * step)} gives {hours_per_task} times in each task. "
+    )
 
 
 FOLDER = "era5_on_disk"

@@ -31,8 +31,8 @@ class Coordinates(NamedTuple):
         origin: The time, UTC, from which hours are counted.
     """
 
-    latitude: NDArray[np.float64]
-    longitude: NDArray[np.float64]
+    latitude: NDArray[np.generic]
+    longitude: NDArray[np.generic]
     origin: np.datetime64
 
 
@@ -104,7 +104,9 @@ class SeriesStream(TaskStream):
             if self.num_parts is None:
                 self.num_parts = self._count_tasks(fields)
                 self._num_tasks = 1 if self.joint else self.num_parts
-            split = split_hours(fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed)
+            split = split_hours(
+                fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed, fields.step
+            )
             tasks = [merge(split)] if self.joint else split
             if self.on_disk:
                 irrelevant = ("batch_size", "epochs_per_task", "stop_after", "predict_every")
@@ -115,15 +117,17 @@ class SeriesStream(TaskStream):
                 prepared = prepare(fields, tasks, split[0].train, read=lambda first, before: values[:, first:before])
         self._data = fields, prepared
         num_used = np.count_nonzero(fields.hours < self.num_hours)
+        times = f"{num_used} of {self.num_hours} hours"
+        if fields.step != 1:
+            times = f"{num_used} times, one every {fields.step:g} hours, in {self.num_hours} hours"
         rank_zero_info(
-            f"{self.num_series} series of {self.num_variables} variables, {num_used} of "
-            f"{self.num_hours} hours from {np.datetime_as_string(fields.origin, unit='m')}, "
-            f"{prepared.observed:.1%} of the values observed."
+            f"{self.num_series} series of {self.num_variables} variables, {times} from "
+            f"{np.datetime_as_string(fields.origin, unit='m')}, {prepared.observed:.1%} of the values observed."
         )
 
     def _count_tasks(self, fields: Fields) -> int:
         """The number of whole tasks in the data; the hours after them wait for more data."""
-        num_hours = int(fields.hours[-1]) + 1
+        num_hours = int(fields.hours[-1] + fields.step)
         num_tasks, waiting = divmod(num_hours, self.hours_per_task)
         if num_tasks == 0:
             raise ValueError(
@@ -179,6 +183,12 @@ class SeriesStream(TaskStream):
     def coordinates(self) -> Coordinates:
         """The locations of the series, and the time of hour 0."""
         return Coordinates(self.fields.latitude, self.fields.longitude, self.fields.origin)
+
+    @property
+    def file_coordinates(self) -> Coordinates:
+        """As `coordinates`, with latitudes and longitudes exactly as in the files, for output beside these."""
+        latitude, longitude = self.fields.file_coordinates or self.coordinates[:2]
+        return Coordinates(latitude, longitude, self.fields.origin)
 
     @property
     def synthetic(self) -> bool:

@@ -110,6 +110,10 @@ class InducingVariables(Resizable, ABC):
         """Number of variables that resolve the frequencies of a share of the kernel's variance; None if unknown."""
         return None
 
+    def resized(self, num_inducing: int, kernel: Kernel) -> Self | None:
+        """The same family over the same stream with another number of variables; None if it depends on the inputs."""
+        return None
+
 
 class Functionals(InducingVariables):
     """Variables u = Wᵀ f(nodes), finite linear combinations of function values.

@@ -7,6 +7,7 @@ Each φ_m is scaled so that its integral is one; otherwise the diagonal of kuu w
 """
 
 import math
+from typing import Self
 
 import torch
 from gpytorch.kernels import Kernel
@@ -83,6 +84,10 @@ class FourierFeatures(InducingVariables):
     def num_needed(self, kernel: Kernel, share: float = 0.99) -> int | None:
         """Number of waves up to the angular frequency below which a share of the kernel's variance lies."""
         return math.ceil(bandwidth(kernel, tail=1 - share) * float(self.end - self.start) / math.pi) + 1
+
+    def resized(self, num_inducing: int, kernel: Kernel) -> Self:
+        """Another number of waves on the same interval."""
+        return type(self)(num_inducing, float(self.start), float(self.end)).to(self.start.device)
 
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
         """Check the kernel, and that the inputs lie in the interval."""

@@ -4,7 +4,7 @@ u_m = ∫ f(x) g_m(x) ω(x) dx = Φᵀ f(x_q) by Gauss-Legendre quadrature. Φ d
 """
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import torch
 from gpytorch.kernels import Kernel
@@ -103,6 +103,16 @@ class TimeMemory(Functionals):
         except UnsupportedKernelError:
             return None
         return math.ceil(self.measure.size_needed(radians)) + 1
+
+    @torch.no_grad()
+    def resized(self, num_inducing: int, kernel: Kernel) -> Self:
+        """The same projections over the same stream, with another number of basis functions."""
+        other = type(self)(num_inducing).to(self.end.device)
+        for name, buffer in self.named_buffers():
+            if name not in ("positions", "Phi"):
+                assign(other.get_buffer(name), buffer)
+        other.adapt_to_kernel(kernel)
+        return other
 
     def _num_nodes(self, kernel: Kernel) -> int:
         """Enough nodes that twice as many would not change kuu: half the degree of basis times kernel, and a margin.

@@ -190,7 +190,7 @@ def check_precision(precision: str) -> None:
 
 
 def check_same_configuration(saved: Mapping[str, Any], present: Mapping[str, Any]) -> None:
-    """Raise, with the differences, unless a checkpoint was saved with the same arguments.
+    """Raise, with the differences, unless a checkpoint was saved with the same arguments; a tuple equals a list.
 
     Args:
         saved: Arguments in the checkpoint.
@@ -202,10 +202,17 @@ def check_same_configuration(saved: Mapping[str, Any], present: Mapping[str, Any
     differing = [
         f"{key.lstrip('_')} is {saved.get(key)!r} in the checkpoint and {present.get(key)!r} here"
         for key in sorted(keys)
-        if saved.get(key) != present.get(key)
+        if _tuples_as_lists(saved.get(key)) != _tuples_as_lists(present.get(key))
     ]
     if differing:
         raise ValueError(
             f"the checkpoint has another configuration: {'; '.join(differing)}. Use the configuration that it was "
             "saved with, or start without the checkpoint"
         )
+
+
+def _tuples_as_lists(value: Any) -> Any:  # noqa: ANN401
+    """A value with all tuples within it replaced by lists."""
+    if isinstance(value, Mapping):
+        return {key: _tuples_as_lists(part) for key, part in value.items()}
+    return [_tuples_as_lists(part) for part in value] if isinstance(value, list | tuple) else value

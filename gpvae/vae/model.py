@@ -18,6 +18,7 @@ from gpvae.bounds import online_elbo
 from gpvae.inducing import InducingVariables
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
+from gpvae.streaming import Frame
 from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.row_store import select_rows
 from gpvae.vae.keyed_noise import Draws
@@ -131,13 +132,15 @@ class GPVAE(nn.Module):
         return TimeFeatures.of(frame, times).latent(Posterior.from_site(transport(self.posterior.site_of(series))))
 
     @torch.no_grad()
-    def resolved_share(self, times: Tensor) -> Tensor:
+    def resolved_share(self, times: Tensor, inducing: InducingVariables | None = None) -> Tensor:
         """The share qff / kff of the prior variance that the inducing variables resolve, mean over times, `[L]`.
 
         Args:
             times: Times within the stream so far, `[T]`.
+            inducing: The inducing variables; those of the posterior if not given.
         """
-        features = TimeFeatures.of(self.posterior.present_frame(self.kernel)[0], times)
+        frame = self.posterior.present_frame(self.kernel)[0] if inducing is None else Frame.of(inducing, self.kernel)
+        features = TimeFeatures.of(frame, times)
         return 1 - (features.residual / features.prior).mean(-1)
 
     @torch.no_grad()

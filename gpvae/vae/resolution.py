@@ -1,5 +1,7 @@
 """The share of the latents' prior variance that the inducing variables resolve, over the stream so far."""
 
+import math
+
 import torch
 from lightning.pytorch.utilities import rank_zero_warn
 from torch import Tensor, nn
@@ -10,8 +12,8 @@ from gpvae.vae.model import GPVAE
 #: Minimum mean share of the latents' prior variance to resolve. On the ERA5 sample, the NLPD rises below it, and has
 #: doubled at 0.91.
 MIN_RESOLVED = 0.95
-#: Share of the fastest latent function that the advised number of variables resolves.
-ADVISED_SHARE = 0.75
+#: Larger numbers of variables are not tried.
+MAX_ADVISED = 1024
 #: Number of times, spread over the stream, at which the share is measured.
 NUM_TIMES = 512
 
@@ -39,12 +41,36 @@ class Resolution(nn.Module):
         self.share.copy_(vae.resolved_share(times).mean())
         if self.share >= MIN_RESOLVED or before < MIN_RESOLVED:
             return
-        family = vae.posterior.inducing
-        needed = family.num_needed(vae.kernel, ADVISED_SHARE)
+        family, needed = vae.posterior.inducing, num_needed(vae, times)
+        advice = "" if needed is None else f" to {needed}, which resolve {MIN_RESOLVED:.0%} of a stream of this length"
         rank_zero_warn(
             f"over the {end - float(self.start):,.0f} units of time so far, {family.num_inducing} "
-            f"{type(family).__name__} variables resolve only {self.share:.0%} of the latents' prior variance: "
-            "from here on, predictions smooth fast changes away, in old tasks and new; raise num_inducing"
-            + ("" if needed is None else f" ({needed} would resolve {ADVISED_SHARE:.0%} of the fastest latent)"),
+            f"{type(family).__name__} variables resolve {math.floor(100 * self.share)}% of the latents' prior variance, "
+            f"less than the {MIN_RESOLVED:.0%} that good predictions need: from here on, predictions smooth fast changes "
+            f"away, in old tasks and new; raise num_inducing{advice}; a longer stream needs more, in proportion",
             category=ResolutionWarning,
         )
+
+
+def num_needed(vae: GPVAE, times: Tensor) -> int | None:
+    """The smallest number of inducing variables that resolve enough, by doubling and bisection; None if unknown.
+
+    Args:
+        vae: The model.
+        times: The times at which the share is measured, `[T]`.
+    """
+    family = vae.posterior.inducing
+
+    def suffices(number: int) -> bool:
+        other = family.resized(number, vae.kernel)
+        return other is not None and bool(vae.resolved_share(times, other).mean() >= MIN_RESOLVED)
+
+    too_few, enough = family.num_inducing, 2 * family.num_inducing
+    while not suffices(enough):
+        too_few, enough = enough, 2 * enough
+        if enough > MAX_ADVISED:
+            return None
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        too_few, enough = (too_few, middle) if suffices(middle) else (middle, enough)
+    return enough

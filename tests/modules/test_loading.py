@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import threading
 from functools import partial
 from http.server import HTTPServer, SimpleHTTPRequestHandler
@@ -13,7 +14,7 @@ import pytest
 import torch
 
 from gpvae.modules import SVGPVAE, ContinualModule, StreamingGP
-from gpvae.modules.base import check_double_precision, check_precision
+from gpvae.modules.base import check_double_precision, check_precision, check_same_configuration
 
 
 class Bomb:
@@ -80,3 +81,23 @@ def test_precisions_that_skip_steps_are_refused(precision: str) -> None:
     check_precision("32-true")
     with pytest.raises(ValueError, match=f"trainer.precision is {precision}: .* 16-mixed skips steps"):
         check_precision(precision)
+
+
+@pytest.mark.parametrize(
+    ("saved", "present"),
+    [
+        ([61.0, -9.0, 49.5, 2.5], (61.0, -9.0, 49.5, 2.5)),
+        ((24.0,), [24.0]),
+        ([[52.0, 0.0], [51.0, 1.0]], ((52.0, 0.0), (51.0, 1.0))),
+        ({"window": [1, 2]}, {"window": (1, 2)}),
+    ],
+)
+def test_lists_and_tuples_are_the_same_configuration(saved: object, present: object) -> None:
+    check_same_configuration({"option": saved}, {"option": present})
+
+
+@pytest.mark.parametrize(("saved", "present"), [([1, 2], (1, 3)), ([1], 1), ([[1, 2]], ((1,), 2)), ("ab", ["a", "b"])])
+def test_other_lists_are_another_configuration(saved: object, present: object) -> None:
+    message = f"option is {saved!r} in the checkpoint and {present!r} here"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        check_same_configuration({"option": saved}, {"option": present})

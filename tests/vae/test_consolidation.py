@@ -83,3 +83,30 @@ def test_a_memory_that_becomes_too_small_for_the_stream_says_so_once() -> None:
     (message,) = [str(warning.message) for warning in caught if warning.category is ResolutionWarning]
     assert re.search(r"12 LegS variables resolve only \d+% .* raise num_inducing", message)
     assert module.resolution.share < 0.75
+
+
+@pytest.mark.parametrize("family", ["LegS", "CosS"])
+def test_the_advised_number_meets_the_criterion_of_the_warning(family: str) -> None:
+    torch.manual_seed(0)
+    sizes = {"num_inducing": 12, "num_variables": 3, "latent_dim": 2, "hidden_dim": 8}
+    module = SVGPVAE(inducing=family, shortest=8.0, consolidation="none", **sizes)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for number in range(12):
+            learn(module, task(number), steps=1)
+            said = [str(warning.message) for warning in caught if warning.category is ResolutionWarning]
+            if said:
+                break
+    found = re.search(r"resolve (\d+)% .* less than the 95% .* raise num_inducing to (\d+), which resolve 95%", said[0])
+    assert found is not None
+    assert int(found[1]) == int(100 * module.resolution.share) < 95
+    end = HOURS * (number + 1) - 1.0
+    times = torch.linspace(0, end, 512, dtype=torch.float64)
+
+    def share(num_inducing: int) -> float:
+        other = type(module.vae.posterior.inducing)(num_inducing)
+        other.advance(module.vae.kernel, times[:, None])
+        return float(module.vae.resolved(times, other).mean())
+
+    assert share(12) == pytest.approx(float(module.resolution.share), abs=1e-6)
+    assert share(int(found[2])) >= 0.95 > share(int(found[2]) - 1)

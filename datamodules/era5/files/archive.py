@@ -18,6 +18,7 @@ from datamodules.era5.files.layouts import (
     all_times,
     check_overlap,
     file_parts,
+    join_parts,
     load,
     merged_attributes,
     open_lazily,
@@ -47,7 +48,9 @@ class Archive:
 
     Files may differ in time (a month each), in variables (a step type each), in layout and in which data are final.
     Where an hour is in several files, final values take precedence over preliminary ones, and otherwise those of the
-    first file. Hours that no file has are absent; hours that only some variables have are NaN in the others.
+    first file. Hours that no file has are absent; hours that only some variables have are NaN in the others. Files of
+    single locations, or of lists of them, may differ in these too: hours that only some locations have are NaN in the
+    others.
 
     Use it in a `with` statement: it keeps files open.
 
@@ -70,13 +73,16 @@ class Archive:
             self.parts = [part for name, path in files for part in file_parts(open_lazily(path, name, stack), name)]
             self._stack = stack.pop_all()
         self.grid = self.parts[0].grid
-        for part in self.parts[1:]:
-            if not part.grid.same_as(self.grid):
+        different = next((part for part in self.parts if not part.grid.same_as(self.grid)), None)
+        if different is not None:
+            joined = join_parts(self.parts)
+            if joined is None:
                 self.close()
                 raise ValueError(
-                    f"The files have different grids: {self.parts[0].name} has {self.grid}; {part.name} has "
-                    f"{part.grid}. Give files of one region."
+                    f"The files have different grids: {self.parts[0].name} has {self.grid}; {different.name} has "
+                    f"{different.grid}. Give files of one region."
                 )
+            self.parts, self.grid = joined, joined[0].grid
 
     @property
     def names(self) -> list[str]:
@@ -167,14 +173,20 @@ class Archive:
         return Selection(names, times, merged_attributes(self._parts_with(names)))
 
     def read_static(self, name: str) -> NDArray[np.float32] | None:
-        """A variable that is constant in time, at every grid cell `[C]`; None if no file has it.
+        """A variable that is constant in time, at every grid cell `[C]`; None if the files do not have it everywhere.
 
         Args:
             name: Its short name, such as `lsm`.
         """
+        values = np.empty(len(self.grid.cells), dtype=np.float32)
+        missing = np.ones(len(values), bool)
         for part in self._parts_with([name]):
-            return load(part, part.data[name])[part.grid.window(None)[1]].reshape(-1)
-        return None
+            new = np.flatnonzero(missing & part.grid.present)
+            if len(new):
+                window, positions = part.grid.window(new)
+                values[new] = load(part, part.data[name].isel(dict(window)))[positions]
+                missing[new] = False
+        return None if missing.any() else values
 
     def close(self) -> None:
         """Close the files, and remove those that were unpacked."""
@@ -200,7 +212,12 @@ class Archive:
         values = np.full((len(times), *shape), np.nan, dtype=np.float32)
         for final in (False, True):  # later assignments take precedence
             for part in reversed(self._parts_with([name])):
-                window, positions = part.grid.window(cells)
+                present = part.grid.present if cells is None else part.grid.present[cells]
+                if not present.any():
+                    continue
+                whole = bool(present.all())
+                some = np.flatnonzero(present) if cells is None else cells[present]
+                window, positions = part.grid.window(cells if whole else some)
                 index: tuple[slice | NDArray[np.int64], ...] = (slice(None), *positions)
                 field = part.data[name].isel(dict(window))
                 chosen = np.flatnonzero(np.isin(part.times, times) & (part.preliminary != final))
@@ -208,7 +225,8 @@ class Archive:
                 for hours in np.split(chosen, range(at_once, len(chosen), at_once)) if len(chosen) else ():
                     new = load(part, field.isel(time=_as_slice(hours)))[index]
                     rows = np.searchsorted(times, part.times[hours])
-                    values[rows] = np.where(np.isnan(new), values[rows], new)
+                    place = rows if whole else np.ix_(rows, np.flatnonzero(present))
+                    values[place] = np.where(np.isnan(new), values[place], new)
         return values
 
     def _names(self, variables: Iterable[str] | None) -> list[str]:

@@ -1,5 +1,6 @@
 """Where the values of a file are: a grid of latitudes and longitudes, or scattered locations."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +17,16 @@ class Grid:
         latitude: Degrees north, along its dimension.
         longitude: Degrees east from -180 to 180, along its dimension.
         order: For each dimension, the indices of its entries in the file, which may go from south to north, or from 0
-            to 360 degrees.
+            to 360 degrees; -1 for locations that only other files have.
+        file_axes: Latitude and longitude as they are in the file, with its precision and range of longitudes, along
+            their dimensions; those above if not given.
     """
 
     dims: tuple[str, ...]
     latitude: NDArray[np.float64]
     longitude: NDArray[np.float64]
     order: tuple[NDArray[np.int64], ...]
+    file_axes: tuple[NDArray[np.generic], NDArray[np.generic]] | None = None
 
     @classmethod
     def of(cls, data: xr.Dataset, name: str) -> "tuple[Grid, xr.Dataset]":
@@ -41,21 +45,23 @@ class Grid:
             raise ValueError(f"{name} has no {' and no '.join(missing)} among its variables ({found}).")
         dims = data["latitude"].dims, data["longitude"].dims
         # Single precision in some files: 59.9 is then 59.90000153, which does not equal 59.9 in other files.
-        latitude, longitude = (_rounded(data[key].values) for key in ("latitude", "longitude"))
+        own = np.atleast_1d(data["latitude"].values), np.atleast_1d(data["longitude"].values)
+        latitude, longitude = map(_rounded, own)
         longitude = _rounded((longitude + 180.0) % 360.0 - 180.0)
         data = data.drop_vars(["latitude", "longitude"])
         if dims == ((), ()):  # one location
-            return cls(("location",), latitude[None], longitude[None], (np.arange(1),)), data.expand_dims("location")
+            return cls(("location",), latitude, longitude, (np.arange(1),), own), data.expand_dims("location")
         if dims[0] == dims[1] and len(dims[0]) == 1:
             order = (np.arange(len(latitude)),)
-            return cls(("location",), latitude, longitude, order), data.rename({dims[0][0]: "location"})
+            return cls(("location",), latitude, longitude, order, own), data.rename({dims[0][0]: "location"})
         if dims != (("latitude",), ("longitude",)):
             raise ValueError(
                 f"Latitude and longitude of {name} have dimensions {dims[0]} and {dims[1]}: expected a regular grid, "
                 "as ERA5 has, or a list of locations with one dimension for both."
             )
         rows, columns = np.argsort(-latitude, kind="stable"), np.argsort(longitude, kind="stable")
-        return cls(("latitude", "longitude"), latitude[rows], longitude[columns], (rows, columns)), data
+        own = own[0][rows], own[1][columns]
+        return cls(("latitude", "longitude"), latitude[rows], longitude[columns], (rows, columns), own), data
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -68,6 +74,21 @@ class Grid:
         if len(self.dims) == 1:
             return np.stack([self.latitude, self.longitude], axis=-1)
         return np.stack(np.meshgrid(self.latitude, self.longitude, indexing="ij"), axis=-1).reshape(-1, 2)
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which cells the file has `[C]`: all of a grid."""
+        return self.order[0] >= 0 if len(self.dims) == 1 else np.ones(np.prod(self.shape), bool)
+
+    def file_coordinates(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+        """Latitudes and longitudes of some cells, exactly as they are in the file `[S]`.
+
+        Args:
+            cells: Indices of cells `[S]`.
+        """
+        latitude, longitude = self.file_axes or (self.latitude, self.longitude)
+        numbers = np.unravel_index(cells, self.shape)
+        return latitude[numbers[0]], longitude[numbers[-1]]
 
     def window(self, cells: NDArray[np.int64] | None) -> tuple[dict[str, slice], tuple[NDArray[np.int64], ...]]:
         """The smallest window of the file that contains some cells, by dimension, and the positions of the cells in it.
@@ -98,6 +119,26 @@ class Grid:
             f"{size} cells, {self.latitude.min():g} to {self.latitude.max():g} °N, "
             f"{self.longitude.min():g} to {self.longitude.max():g} °E"
         )
+
+
+def join_locations(grids: Sequence[Grid]) -> list[Grid]:
+    """Lists of locations, each extended by those that only others have, in the order in which they first appear.
+
+    Args:
+        grids: At least one; all have the dimension `location`.
+    """
+    everywhere = np.concatenate([grid.cells for grid in grids])
+    first = np.sort(np.unique(everywhere, axis=0, return_index=True)[1])
+    cells = everywhere[first]
+    own = [grid.file_coordinates(np.arange(len(grid.cells))) for grid in grids]
+    latitude, longitude = (np.concatenate(axes)[first] for axes in zip(*own, strict=True))
+
+    def extended(grid: Grid) -> Grid:
+        index = {tuple(cell): number for number, cell in enumerate(grid.cells)}
+        order = np.array([index.get(tuple(cell), -1) for cell in cells])
+        return Grid(("location",), cells[:, 0], cells[:, 1], (order,), (latitude, longitude))
+
+    return [extended(grid) for grid in grids]
 
 
 def _rounded(degrees: NDArray[np.floating]) -> NDArray[np.float64]:

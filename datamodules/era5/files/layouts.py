@@ -1,7 +1,7 @@
 """netCDF files of the old and the new Climate Data Store: opened, brought into one layout, and read on demand."""
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from datamodules.era5.files.grid import Grid
+from datamodules.era5.files.grid import Grid, join_locations
 from datamodules.era5.variables import is_static
 
 PRELIMINARY = 5  # expver of ERA5T, the most recent two to three months
@@ -64,6 +64,26 @@ def file_parts(data: xr.Dataset, name: str) -> list[FilePart]:
     if "expver" in data.dims:
         versions = [data.isel(expver=[i]).squeeze("expver") for i in range(data.sizes["expver"])]
     return [_part(version, grid, name) for version in versions]
+
+
+def join_parts(parts: list[FilePart]) -> list[FilePart] | None:
+    """Files of different locations, with the locations of all of them; None if one has a grid of several cells.
+
+    Args:
+        parts: The parts of all files.
+    """
+    lists = []
+    for part in parts:
+        if part.grid.shape == (1, 1):  # a grid of one cell is a location
+            data = part.data.isel(latitude=0).rename_dims(longitude="location")
+            where = part.grid.file_coordinates(np.arange(1))
+            grid = Grid(("location",), part.grid.latitude, part.grid.longitude, (np.arange(1),), where)
+            part = replace(part, data=data, grid=grid)
+        if part.grid.dims != ("location",):
+            return None
+        lists.append(part)
+    joined = join_locations([part.grid for part in lists])
+    return [replace(part, grid=grid) for part, grid in zip(lists, joined, strict=True)]
 
 
 def _with_time(data: xr.Dataset, name: str) -> xr.Dataset:

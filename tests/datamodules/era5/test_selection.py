@@ -1,5 +1,7 @@
 """Cells are drawn, looked up or all taken."""
 
+import logging
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -37,6 +39,32 @@ def test_all_cells() -> None:
     np.testing.assert_array_equal(choose_cells(GRID, land=LAND), np.flatnonzero(LAND))
 
 
+@pytest.mark.parametrize(
+    ("points", "land", "cells", "message"),
+    [
+        (12, None, np.arange(12), ""),
+        (
+            13,
+            None,
+            np.arange(12),
+            "points is 13, and there are 12 grid cells (3 × 4 cells, 51 to 52 °N, -1 to 0.5 °E): all",
+        ),
+        (7, LAND, np.flatnonzero(LAND), "points is 7, and there are 6 grid cells on land"),
+    ],
+)
+def test_all_cells_if_there_are_fewer(
+    points: int,
+    land: np.ndarray | None,
+    cells: np.ndarray,
+    message: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.INFO, "lightning.pytorch.utilities.rank_zero"):
+        np.testing.assert_array_equal(choose_cells(GRID, points, land=land), cells)
+    assert message in caplog.text
+    assert bool(message) == bool(caplog.text)
+
+
 @given(st.lists(st.integers(0, 11), min_size=1, unique=True), st.floats(-0.2, 0.2), st.floats(-0.2, 0.2))
 def test_places_find_their_nearest_cells_in_order(cells: list[int], north: float, east: float) -> None:
     places = [[float(lat) + north, float(lon) + east] for lat, lon in GRID.cells[cells]]
@@ -58,8 +86,6 @@ def test_scattered_locations() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"points": 13}, r"points is 13, and there are 12 grid cells to choose from \(3 × 4 cells, 51 to 52 °N"),
-        ({"points": 7, "land": LAND}, "there are 6 grid cells on land to choose from"),
         ({"land": np.zeros(12, bool)}, "no grid cells on land among .*nothing is selected"),
         ({"locations": []}, "`locations` is empty"),
         ({"locations": [[51.0, 0.0], [49.0, 0.0]]}, r"\[49.0, 0.0\] in `locations` is 2.00° away"),

@@ -1,6 +1,7 @@
 """Which places, hours and variables a stream of ERA5 is made of, and what is told where options cannot be."""
 
 import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,7 @@ def test_the_log_says_that_the_sample_is_synthetic(sample_folder: Path, caplog: 
         ({"end": "soon"}, "end is 'soon': give a date"),
         ({"start": "2020-02-01", "end": "2020-02-01"}, "the end must be after the start"),
         ({"variables": ["t2m", "sst"]}, "no variable 'sst'"),
-        ({"points": 500}, "points is 500, and there are 120 grid cells"),
+        ({"points": "many"}, "points is 'many': it must be a number, or 'all'"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str, sample_folder: Path) -> None:
@@ -110,6 +111,59 @@ def test_too_little_data(tmp_path: Path) -> None:
     data["tp"][:20] = np.nan
     with pytest.raises(ValueError, match="No value of tp is observed in the training hours of the first task"):
         from_files(data, tmp_path / "a.nc")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"num_tasks": 2, "hours_per_task": 12},
+            r"The last 36 of 60 hours in the files are not used: they are after the end of the stream, 2 task\(s\) of "
+            r"12 hours. To use them, set num_tasks to 5 or hours_per_task to 30.",
+        ),
+        ({"num_tasks": 2, "joint": True}, "The last 20 of 60 hours in the files are not used"),
+        ({"num_tasks": 2, "hours_per_task": 28}, "4 of 60 hours .* not used: .* them, set hours_per_task"),
+        ({"num_tasks": 2, "hours_per_task": 29, "start": "2020-01-30T01"}, "1 of 60 hours .* are too few for"),
+        ({}, None),
+        ({"num_tasks": 2, "start": "2020-01-30T20"}, None),
+    ],
+)  # fmt: skip
+def test_hours_left_out_are_logged(
+    options: dict[str, Any], message: str | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "lightning.pytorch.utilities.rank_zero"):
+        stream = from_files(weather(), tmp_path / "a.nc", **options)
+        stream.setup()
+    assert caplog.text.count("not used") == (message is not None)
+    if message is not None:
+        assert re.search(message, caplog.text)
+
+
+def test_hours_of_longer_samples_are_not_logged(sample_folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    made(num_tasks=5)
+    with caplog.at_level(logging.INFO, "lightning.pytorch.utilities.rank_zero"):
+        made(num_tasks=2)
+    assert "not used" not in caplog.text
+
+
+@pytest.mark.parametrize("step", [3, 24])
+def test_data_that_are_not_hourly(step: int, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    data = weather(60)
+    times = data["time"].values[0] + step * np.arange(60) * np.timedelta64(1, "h")
+    data = data.assign_coords(time=times).isel(time=np.delete(np.arange(60), [7, 8, 45]))  # with gaps
+    with caplog.at_level(logging.INFO, "lightning.pytorch.utilities.rank_zero"):
+        stream = from_files(data, tmp_path / "a.nc", hours_per_task=20 * step)
+    found = f"57 times, one every {step} hours, in {60 * step} hours from 2020-01-30T00:00"
+    assert found in caplog.text
+    assert max(float(stream.task_data(task)[0].max()) for task in range(3)) > 57 * step  # in hours
+    message = (
+        rf"it needs at least 2. The files have one time every {step} hours, so hours_per_task must be at least "
+        rf"{2 * step}; {(2 * step - 1) * step} gives {2 * step - 1} times in each task"
+    )
+    with pytest.raises(ValueError, match=message):
+        from_files(data, tmp_path / "a.nc", hours_per_task=2 * step - 1, num_tasks=9)
+    with pytest.raises(ValueError, match=rf"one time every {step} hours"):  # though the stream has only one time
+        from_files(data, tmp_path / "a.nc", hours_per_task=2, num_tasks=1)
 
 
 def test_wrong_questions(sample_folder: Path) -> None:
@@ -134,6 +188,23 @@ def test_the_command_line_takes_all_of_it() -> None:
     stream = ERA5(**parsed.data.as_dict())
     assert stream.hparams["hours_per_task"] == 186
     assert stream.num_epochs == 200
+
+
+@pytest.mark.parametrize("word", ["all", "none", "null"])
+def test_words_for_all_cells(word: str, tmp_path: Path) -> None:
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_class_arguments(ERA5, "data")
+    stream = ERA5(**parser.parse_args([f"--data.points={word}"]).data.as_dict())
+    assert stream.points is None
+    assert stream.hparams["points"] is None  # so a run is resumed with any of them
+    assert from_files(weather(), tmp_path / "a.nc", points=stream.points if word == "null" else word).num_series == 12
+
+
+def test_small_grids_are_taken_whole(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "lightning.pytorch.utilities.rank_zero"):
+        stream = from_files(weather(), tmp_path / "a.nc", points=32)
+    assert stream.num_series == 12
+    assert "points is 32, and there are 12 grid cells" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,42 @@ def test_scattered_locations(tmp_path: Path, dimension: str) -> None:
     np.testing.assert_array_equal(read["latitude"], [52.0, 51.5, 51.75])
 
 
+@pytest.mark.parametrize("as_grids", [False, True], ids=["locations", "grids of one cell"])
+def test_files_of_different_locations_are_joined(tmp_path: Path, as_grids: bool) -> None:
+    data = weather()
+    for name, row, column in (("a", 0, 3), ("b", 2, 0)):
+        index = {"latitude": [row], "longitude": [column]} if as_grids else {"latitude": row, "longitude": column}
+        one = data.isel(index)
+        write_new(one.isel(time=slice(0, 50) if name == "a" else slice(5, 60)), tmp_path / f"{name}.nc")
+        write_new(one[["t2m"]].isel(time=slice(50, 55)), tmp_path / f"{name}_later.nc")
+    read = read_era5(str(tmp_path / "*.nc"))
+    assert read["t2m"].dims == ("time", "location")
+    np.testing.assert_array_equal(read["time"], data["time"])
+    expected = data["t2m"].values[:, [0, 2], [3, 0]]
+    expected[55:, 0] = expected[:5, 1] = np.nan
+    np.testing.assert_array_equal(read["t2m"], expected)
+    np.testing.assert_array_equal(read["tp"][5:50], data["tp"].values[5:50, [0, 2], [3, 0]])
+    np.testing.assert_array_equal(read["latitude"], [52.0, 51.5])
+    np.testing.assert_array_equal(read["longitude"], [-0.25, -1.0])
+    with Archive(str(tmp_path / "*.nc")) as archive:
+        np.testing.assert_array_equal(archive.read_static("lsm"), data["lsm"].values[0, [0, 2], [3, 0]])
+        one = archive.read(["t2m"], cells=np.array([1]))
+    np.testing.assert_array_equal(one["t2m"][:, 0], expected[:, 1])
+
+
+def test_lists_of_locations_may_overlap(tmp_path: Path) -> None:
+    data = weather()
+    for name, rows, columns in (("a", [0, 1], [0, 1]), ("b", [2, 1], [3, 1])):
+        places = xr.DataArray(rows, dims="station"), xr.DataArray(columns, dims="station")
+        some = data.isel(latitude=places[0], longitude=places[1])
+        write_new(some if name == "a" else some.drop_vars("lsm"), tmp_path / f"{name}.nc")
+    read = read_era5(str(tmp_path / "*.nc"))
+    np.testing.assert_array_equal(read["t2m"], data["t2m"].values[:, [0, 1, 2], [0, 1, 3]])
+    with Archive(str(tmp_path / "*.nc")) as archive:
+        assert archive.read_static("lsm") is None  # not known of the third
+        assert archive.grid.file_coordinates(np.array([2, 0]))[1].tolist() == [-0.25, -1.0]
+
+
 def test_one_location_and_one_hour(tmp_path: Path) -> None:
     data = weather()
     write_old(data.isel(latitude=1, longitude=2), tmp_path / "a.nc", packed=False)

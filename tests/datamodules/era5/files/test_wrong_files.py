@@ -166,6 +166,9 @@ def test_different_grids(tmp_path: Path) -> None:
     write_new(data[["tp"]].isel(latitude=[0, 1]), tmp_path / "b.nc")
     with pytest.raises(ValueError, match=r"different grids: .*a.nc has 3 × 4 cells.*b.nc has 2 × 4 cells"):
         read_era5(str(tmp_path / "*.nc"))
+    write_new(data[["tp"]].isel(latitude=0, longitude=0), tmp_path / "b.nc")  # only locations are joined
+    with pytest.raises(ValueError, match=r"different grids: .*a.nc has 3 × 4 cells.*b.nc has 1 cells"):
+        read_era5(str(tmp_path / "*.nc"))
 
 
 def test_layouts_that_era5_does_not_have(tmp_path: Path) -> None:
