@@ -7,7 +7,6 @@ from typing import NoReturn
 from lightning.pytorch.cli import LightningArgumentParser
 
 from datamodules import TaskStream
-from gpvae.cli.allowed_classes import refusal_message
 from gpvae.modules import ContinualModule
 from gpvae.utils.checks import nearest
 
@@ -17,7 +16,8 @@ UNKNOWN_CLASS = re.compile(r"Expected a dot import path string: (?P<name>\w+)")
 UNKNOWN_CHOICE = re.compile(
     r"Literal\[(?P<choices>[^\]]*)\].*?(?:Got|Given) value: (?P<value>[\w-]+)$", re.DOTALL | re.MULTILINE
 )
-NOT_ALLOWED = re.compile(r"(?P<path>[\w.]+)'? is (?:not allowed|refused)")  # by jsonargparse, or by `refusal_message`
+#: The refusal of an import path, by `refusal_message`.
+REFUSED = re.compile(r"'?(?P<path>[\w.]+)'? is refused: (?P<reason>.*?\.)(?:\. Got value.*)?$", re.MULTILINE)
 #: Lines of its errors that do not help the user.
 IGNORED_LINES = re.compile(
     r"Given value|Subtypes:|Errors:|Does not validate against|- Expected a <class 'NoneType'>|- Expected a path"
@@ -25,7 +25,16 @@ IGNORED_LINES = re.compile(
 
 
 class HelpfulParser(LightningArgumentParser):
-    """Adds a suggestion to errors about unknown keys, classes and values, and omits the usage."""
+    """Adds a suggestion to errors about unknown keys, classes and values, omits the usage, ignores the environment."""
+
+    @property
+    def default_env(self) -> bool:
+        """False: variables such as JSONARGPARSE_DEFAULT_ENV and PL_FIT__DATA set no option."""
+        return False
+
+    @default_env.setter
+    def default_env(self, default_env: bool) -> None:
+        self._default_env = False
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Print an error and exit, or raise it if another parser called this one."""
@@ -60,8 +69,8 @@ class HelpfulParser(LightningArgumentParser):
 
 
 def _shorten(message: str) -> str:
-    if refused := NOT_ALLOWED.search(message):
-        return refusal_message(refused["path"])
+    if refused := REFUSED.search(message):
+        return f"{refused['path']} is refused: {refused['reason']}".replace(f"'{refused['path']}'", refused["path"])
     return "\n".join(line for line in message.splitlines() if line.strip() and not IGNORED_LINES.match(line.strip()))
 
 

@@ -22,9 +22,10 @@ class ECE(Metric):
     Intervals between empirical quantiles are slightly too narrow: with S samples they contain a fraction
     c_k (S - 1) / (S + 1) of the targets of a calibrated forecast, which thus scores about 0.01 with S = 100.
 
-    The samples of a batch are drawn with a seed derived from its targets and predictive means, and do not affect the
-    global random state. The result is the same to the last bit for the same batches in any order and on any number of
-    processes; for the same points in other batches it is the same up to Monte-Carlo noise.
+    The samples of a batch are drawn with a seed derived from its targets, and do not affect the global random state.
+    Targets are data: predictions that differ in their last bits, as on another number of threads, get the same noise.
+    The result is the same for the same batches in any order and on any number of processes; for the same points in
+    other batches it is the same up to Monte-Carlo noise.
 
     Args:
         num_levels: Number K of intervals.
@@ -73,7 +74,7 @@ class ECE(Metric):
             target: Targets, of the same shape.
         """
         check_shapes(predictive, target)
-        samples = seeded_samples(predictive, self.num_samples, batch_seed(predictive, target, self.seed))
+        samples = seeded_samples(predictive, self.num_samples, batch_seed(target, self.seed))
         lower, upper = empirical_quantiles(samples, torch.cat([1 - self.levels, 1 + self.levels]) / 2).chunk(2)
         inside = (lower <= target) & (target <= upper)
         self.covered = self.covered + inside.flatten(start_dim=1).sum(dim=1)
@@ -84,9 +85,9 @@ class ECE(Metric):
         return (self.covered / self.count.double() - self.levels).abs().mean()
 
 
-def batch_seed(predictive: Distribution, target: Tensor, seed: int) -> int:
-    """A seed that depends on the batch and the given seed only, not on earlier draws."""
-    batch = torch.stack([target.double(), predictive.mean.double()]).cpu().numpy().tobytes()
+def batch_seed(target: Tensor, seed: int) -> int:
+    """A seed that depends on the targets and the given seed only, not on earlier draws or on how predictions round."""
+    batch = target.detach().double().cpu().numpy().tobytes()
     return int.from_bytes(
         hashlib.blake2b(batch, digest_size=7, salt=seed.to_bytes(8, "big", signed=True)).digest(), "big"
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+from jsonargparse import _common
 
 from tests.cli.program import CONFIG, refused, run_here, write_config
 
@@ -90,6 +91,49 @@ IN_CONFIGS: dict[str, dict[str, Any]] = {
         callbacks={"class_path": "gpvae.cli.main", "init_args": {"argv": ["fit", "--allow", "canary_of_gpvae"]}}
     ),
     "what no package has": {"data": {"class_path": "os.abort"}},
+    "a function that loads a pickle": with_trainer(
+        callbacks=[
+            {
+                "class_path": LAMBDA,
+                "init_args": {
+                    "on_fit_start": {
+                        "class_path": "lightning.fabric.utilities.cloud_io._load",
+                        "init_args": {"path_or_url": "pickle.ckpt", "weights_only": False},
+                    }
+                },
+            }
+        ]
+    ),
+    "the same in a callback that needs no function": with_trainer(
+        callbacks=[
+            {
+                "class_path": "BackboneFinetuning",
+                "init_args": {
+                    "lambda_func": {
+                        "class_path": "lightning.fabric.utilities.cloud_io._load",
+                        "init_args": {"path_or_url": "pickle.ckpt", "weights_only": False},
+                    }
+                },
+            }
+        ]
+    ),
+    "a function of ours that moves a folder away": with_trainer(
+        strategy={
+            "class_path": "DDPStrategy",
+            "init_args": {
+                "ddp_comm_hook": {"class_path": "gpvae.cli.run_folder.clear", "init_args": {"folder": "modules"}}
+            },
+        }
+    ),
+    "a function of ours that opens a file": with_trainer(
+        callbacks={
+            "class_path": "BackboneFinetuning",
+            "init_args": {"lambda_func": "callbacks.checkpoint.read_checkpoint"},
+        }
+    ),
+    "a method": {"model": {"class_path": "gpvae.modules.StreamingGP.load_from_checkpoint"}},
+    "a class that is not meant for configs": with_trainer(callbacks={"class_path": "lightning.pytorch.Trainer"}),
+    "a module that is not imported yet": {"data": {"class_path": "lightning.pytorch.demos.mnist_datamodule.Any"}},
 }
 
 IN_YAML = {
@@ -125,6 +169,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "modules" / "canary_of_gpvae.py").write_text(CANARY)
     monkeypatch.syspath_prepend(str(tmp_path / "modules"))
     monkeypatch.delitem(sys.modules, "canary_of_gpvae", raising=False)
+    (tmp_path / "pickle.ckpt").write_bytes(b"ccanary_of_gpvae\nrun\n(tR.")  # calls `run` when it is loaded
     (tmp_path / "nested.yaml").write_text("class_path: canary_of_gpvae.Data\n")
     write_config(tmp_path)
     return tmp_path
@@ -168,6 +213,19 @@ def test_in_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert_refused(folder, "fit", "--model", "StreamingGP")
 
 
+def test_the_environment_sets_no_option(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FIT", "GPVAE_FIT", "PL_FIT"):
+        monkeypatch.setenv(f"{name}__NAME", "of_the_environment")
+        monkeypatch.setenv(f"{name}__MODEL__INIT_ARGS__NUM_INDUCING", "7")
+        monkeypatch.setenv(f"{name}__TRAINER__DEFAULT_ROOT_DIR", "elsewhere")
+    for variable in ("JSONARGPARSE_DEFAULT_ENV", "JSONARGPARSE_PARSE_OPTIONALS_AS_POSITIONALS"):
+        monkeypatch.setenv(variable, "true")
+    run_here(folder, "fit", "-c", "small.yaml")
+    config = yaml.safe_load((folder / "runs" / "small" / "seed_3" / "config.yaml").read_text())
+    assert config["model"]["init_args"]["num_inducing"] == 10
+    assert not (folder / "elsewhere").exists()
+
+
 def test_the_refusal_is_one_sentence_that_says_how_to_allow_it(folder: Path) -> None:
     message = assert_refused(folder, "fit", "-c", "small.yaml", "--data", "canary_of_gpvae.Data")
     assert message.splitlines()[0] == (
@@ -195,3 +253,40 @@ def test_allowing_what_is_allowed_changes_nothing(folder: Path) -> None:
 def test_short_names_and_classes_of_the_list(folder: Path) -> None:
     args = ["--trainer.logger", "CSVLogger", "--trainer.logger.save_dir", "runs"]
     run_here(folder, "fit", "-c", "small.yaml", "--data", "datamodules.toy.Toy", *args)
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        (LAMBDA, f"that need no function. If you trust it, add --allow {LAMBDA} to the command."),
+        ("lightning.pytorch.Trainer", "If you trust it, add --allow lightning.pytorch.Trainer to the command."),
+        ("callbacks.checkpoint.read_checkpoint", "it is not a class, and a config may name classes only."),
+        ("lightning.pytorch.callbacks.NoSuchCallback", "there is no such class."),
+        ("gpvae.cli.main", "it would build any class that its arguments name."),
+    ],
+)
+def test_refusals_say_why(path: str, reason: str, folder: Path) -> None:
+    message = assert_refused(folder, "fit", "-c", "small.yaml", "--trainer.callbacks", path).splitlines()[0]
+    assert message.startswith(f"error: {path} is refused: ")
+    assert message.endswith(reason)
+
+
+def test_a_class_allowed_by_its_full_name(folder: Path) -> None:
+    fit = ["fit", "-c", "small.yaml", "--trainer.callbacks"]
+    run_here(folder, *fit, LAMBDA, "--allow", LAMBDA)
+    run_here(folder, *fit, "canary_of_gpvae.Anything", "--allow", "canary_of_gpvae.Anything")
+    assert (folder / "called").exists()
+    refused(folder, *fit, "canary_of_gpvae.Data", "--allow", "canary_of_gpvae.Anything")
+
+
+def test_functions_of_allowed_packages_are_refused(folder: Path) -> None:
+    options = ["--trainer.callbacks", "BackboneFinetuning", "--trainer.callbacks.lambda_func", "canary_of_gpvae.run"]
+    message = refused(folder, "fit", "-c", "small.yaml", *options, "--allow", "canary_of_gpvae")
+    assert "canary_of_gpvae.run is refused: it is not a class" in message
+    assert not (folder / "called").exists()
+
+
+def test_other_parsers_keep_their_settings(folder: Path) -> None:
+    before = dict(_common.parsing_settings)
+    refused(folder, "fit", "-c", "small.yaml", "--data", "canary_of_gpvae.Data")
+    assert _common.parsing_settings == before

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 def scores(file: Path) -> dict[tuple[str, ...], float]:
-    """Read all scores but the calibration error, which depends on random draws and the last bits of predictions."""
+    """Read all scores but the calibration error, which depends on random draws, and these on the batches."""
     with file.open() as rows:
         return {
             (row["after_task"], row["task"], row["metric"], row["variable"]): float(row["value"])

@@ -100,6 +100,21 @@ def test_result_depends_on_the_batches_but_not_on_their_order() -> None:
     assert by_forward.compute().item() == expected
 
 
+@pytest.mark.parametrize("error", [1e-16, 1e-14, 1e-12])
+def test_the_last_bits_of_predictions_do_not_matter(error: float) -> None:
+    """Predictions differ in their last bits on another number of threads or another machine."""
+    predictive, target = forecast(500)
+    noise = 1 + error * torch.randn(500, generator=torch.Generator().manual_seed(1)).double()
+    rounded = Normal(predictive.loc * noise, predictive.scale * noise)
+    assert score(rounded, target, seed=4) == score(predictive, target, seed=4)
+    likelihood = NegativeBinomialLikelihood().double()
+    counts = [marginals(likelihood, mean, torch.ones(500).double()) for mean in (predictive.loc, rounded.loc)]
+    first, second = (ECE() for _ in counts)
+    first.update(counts[0], target.abs().round())
+    second.update(counts[1], target.abs().round())
+    assert first.compute() == second.compute()
+
+
 def test_another_seed_draws_other_samples() -> None:
     assert len({score(*forecast(200), seed=seed) for seed in range(4)}) > 1
 

@@ -10,6 +10,7 @@ from datamodules.era5.cds.errors import DownloadFailed
 
 ADDRESS = "https://cds.climate.copernicus.eu/api"
 PROFILE = "https://cds.climate.copernicus.eu/profile"
+MIN_PIECE = 8  # characters of the key, in a row, that are not shown either
 HOW_TO = "See https://cds.climate.copernicus.eu/how-to-api, or use source: sample or files."
 
 
@@ -30,15 +31,34 @@ class Account:
     @property
     def host(self) -> str:
         """The host name, for messages."""
-        return urlsplit(self.url).hostname or self.url
+        return self.without_key(urlsplit(self.url).hostname or self.url)
 
     def without_key(self, text: str) -> str:
-        """A text with the key replaced by asterisks.
+        """A text with the key, and pieces of it, replaced by asterisks.
 
         Args:
             text: The text.
         """
-        return text.replace(self.key, "***")
+        return mask(text, self.key)
+
+
+def mask(text: str, key: str) -> str:
+    """A text in which each stretch that a key also has is replaced by asterisks, in upper or lower case.
+
+    Args:
+        text: The text.
+        key: The key; stretches shorter than `MIN_PIECE` are shown, unless they are all of it.
+    """
+    size = min(len(key), MIN_PIECE)
+    pieces = {key[i : i + size].lower() for i in range(len(key) - size + 1)} if key else set()
+    masked, lowered = "", "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    end = 0  # of the last piece
+    for i, character in enumerate(text):
+        if lowered[i : i + size] in pieces:
+            masked += "***" if i >= end else ""
+            end = i + size
+        masked += character if i >= end else ""
+    return masked
 
 
 def find_account() -> Account:
@@ -63,10 +83,18 @@ def find_account() -> Account:
             "The key for the Climate Data Store is of the old kind, with a colon or for an address that ends in v2, "
             f"which is no longer accepted: get the new address and key from {PROFILE}. {HOW_TO}"
         )
-    if urlsplit(url).scheme not in ("http", "https"):
-        raise DownloadFailed(f"The address of the Climate Data Store is {url!r}: it should be {ADDRESS}.")
+    if not _is_address(url):
+        raise DownloadFailed(f"The address of the Climate Data Store is {mask(url, key)!r}: it should be {ADDRESS}.")
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise DownloadFailed(
             f"The key for the Climate Data Store has characters that no key has: copy it again from {PROFILE}."
         )
     return Account(url, key, bool(verify))
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets or a port that are none
+        return False

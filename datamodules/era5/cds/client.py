@@ -41,7 +41,7 @@ class Store:
     """
 
     def __init__(self, account: Account, deadline: Deadline) -> None:
-        self.account, self.deadline, self.session = account, deadline, BoundedSession(deadline)
+        self.account, self.deadline, self.session = account, deadline, BoundedSession(deadline, account)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module=r"ecmwf\.")  # that it cannot be reached is an error below
             self.client = self._call(self._connect)
@@ -83,9 +83,8 @@ class Store:
             if state != logged_state or now - logged_at >= retry.LOG_INTERVAL:
                 logged_state, logged_at = state, now
                 minutes, seconds = divmod(round(now - began), 60)
-                rank_zero_info(
-                    f"{title}: job {job.request_id} is {PENDING_STATES[state]} after {minutes} min {seconds} s."
-                )
+                number = self.account.without_key(job.request_id)
+                rank_zero_info(f"{title}: job {number} is {PENDING_STATES[state]} after {minutes} min {seconds} s.")
             self.deadline.sleep(pause)
             pause = min(1.5 * pause, retry.MAX_POLL_INTERVAL)
 

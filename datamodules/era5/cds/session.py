@@ -1,27 +1,35 @@
-"""An HTTP session that keeps a deadline, and sends the key to no other server."""
+"""An HTTP session that keeps a deadline, and sends the key to the store of the account only."""
 
 import http.client
 import io
 import socket
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
 
-from datamodules.era5.cds.errors import FileRefused
+from datamodules.era5.cds.account import Account
+from datamodules.era5.cds.errors import DownloadFailed, FileRefused
 from datamodules.era5.cds.retry import Deadline
+
+KEY_HEADER = "PRIVATE-TOKEN"
 
 
 class BoundedSession(requests.Session):
     """A session whose requests never wait beyond a deadline, however slowly a server sends.
 
+    Requests with the key, and those that are more than questions, go to the server of the account alone, whatever its
+    answers link or redirect to. Files need no key, and may come from elsewhere.
+
     Args:
         deadline: The deadline.
+        account: The account.
     """
 
-    def __init__(self, deadline: Deadline) -> None:
+    def __init__(self, deadline: Deadline, account: Account) -> None:
         super().__init__()
-        self.deadline = deadline
+        self.deadline, self.account = deadline, account
         self._streams: list[requests.Response] = []
         for scheme in ("http://", "https://"):
             self.mount(scheme, _BoundedAdapter(deadline))
@@ -46,10 +54,28 @@ class BoundedSession(requests.Session):
         super().close()
 
     def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
-        """Drop the key when a server redirects to another one; requests does so only for headers that it knows."""
+        """Check where a redirect leads, before requests removes headers: it does so for those that it knows only."""
+        self._check_server(prepared_request)
         super().rebuild_auth(prepared_request, response)
-        if self.should_strip_auth(str(response.request.url), str(prepared_request.url)):
-            prepared_request.headers.pop("PRIVATE-TOKEN", None)
+
+    def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
+        """Send a request.
+
+        Raises:
+            DownloadFailed: It has the key or is more than a question, and would go to another server.
+        """
+        self._check_server(request)
+        return super().send(request, **options)
+
+    def _check_server(self, request: requests.PreparedRequest) -> None:
+        is_private = KEY_HEADER in request.headers or request.method not in ("GET", "HEAD")
+        if is_private and self.should_strip_auth(self.account.url, str(request.url)):
+            parts = urlsplit(str(request.url))
+            raise DownloadFailed(
+                f"The Climate Data Store at {self.account.host} refers to another server, "
+                f"{self.account.without_key(f'{parts.scheme}://{parts.netloc}')}, which would get your key: refused. "
+                f"Check the address in CDSAPI_URL or ~/.cdsapirc."
+            )
 
 
 class _BoundedAdapter(HTTPAdapter):

@@ -15,8 +15,6 @@ import xarray as xr
 from datamodules.era5.cds.account import Account, find_account
 from datamodules.era5.cds.errors import DownloadFailed
 from datamodules.era5.cds.explain import MAX_LENGTH, translate_errors
-from datamodules.era5.cds.retry import Deadline
-from datamodules.era5.cds.session import BoundedSession
 from tests.datamodules.era5.cds import faults
 from tests.datamodules.era5.cds.answers import Weather
 from tests.datamodules.era5.cds.runs import check_data, check_no_key, check_no_key_in_files, left_over, stream, texts_of
@@ -148,22 +146,6 @@ def test_folders_that_cannot_be_written_to(store: Store, tmp_path: Path, monkeyp
     with pytest.raises(OSError, match=r"No folder to keep era5_cds in"):
         stream().prepare_data()
     assert store.posts == []
-
-
-def test_the_key_is_sent_to_no_other_server(store: Store) -> None:
-    def send_away(handler: Any) -> bool:  # noqa: ANN401
-        handler.send(b"", 302, {"Location": f"http://localhost:{store.server_port}/catalogue/v1/messages"})
-        return True
-
-    store.faults = [Fault("process", send_away)]
-    session = BoundedSession(Deadline(1.0))
-    session.trust_env = False
-    session.get(f"{store.url}/retrieve/v1/processes/reanalysis-era5-single-levels", headers={"PRIVATE-TOKEN": KEY})
-    session.close()
-    assert [(place, "PRIVATE-TOKEN" in headers) for place, _, headers in store.calls] == [
-        ("process", True),
-        ("messages", False),
-    ]
 
 
 def test_messages_of_the_store_are_shown_without_the_key(store: Store) -> None:
