@@ -43,11 +43,12 @@ class Resolution(nn.Module):
             return
         family, needed = vae.posterior.inducing, num_needed(vae, times)
         advice = "" if needed is None else f" to {needed}, which resolve {MIN_RESOLVED:.0%} of a stream of this length"
+        share = math.floor(100 * self.share)
         rank_zero_warn(
             f"over the {end - float(self.start):,.0f} units of time so far, {family.num_inducing} "
-            f"{type(family).__name__} variables resolve {math.floor(100 * self.share)}% of the latents' prior variance, "
-            f"less than the {MIN_RESOLVED:.0%} that good predictions need: from here on, predictions smooth fast changes "
-            f"away, in old tasks and new; raise num_inducing{advice}; a longer stream needs more, in proportion",
+            f"{type(family).__name__} variables resolve {share}% of the latents' prior variance, less than the "
+            f"{MIN_RESOLVED:.0%} that good predictions need: from here on, predictions smooth fast changes away, in "
+            f"old tasks and new; raise num_inducing{advice}; a longer stream needs more, in proportion",
             category=ResolutionWarning,
         )
 
