@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from lightning import Trainer
+from lightning.fabric.plugins.environments.cluster_environment import ClusterEnvironment
+from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.loggers import TensorBoardLogger
@@ -33,7 +35,6 @@ from gpvae.cli.errors import explain_errors
 from gpvae.cli.parser import HelpfulParser
 from gpvae.cli.run_folder import SavedConfig
 from gpvae.cli.shipped_configs import resolve_config_names
-from gpvae.cli.slurm import trainer_plugins
 from gpvae.cli.yaml_limits import limit_configs
 from gpvae.modules import ContinualModule
 from gpvae.utils import provenance
@@ -211,3 +212,18 @@ def _wants_bar(options: Mapping[str, Any]) -> bool:
 def _input_dim(stream: TaskStream) -> int:
     """Return the dimension of inputs; 1 for series, whose input is time."""
     return getattr(stream, "input_dim", 1)
+
+
+def trainer_plugins(plugins: Sequence[Any] | Any | None) -> list[Any]:  # noqa: ANN401
+    """Return the plugins of a trainer, on SLURM with one that does not handle signals.
+
+    By default Lightning answers a signal of SLURM with a checkpoint in the middle of a step, in a folder that all runs
+    share; a run resumed from it ends with other results. `--ckpt_path last` resumes from a checkpoint of ours instead.
+
+    Args:
+        plugins: Plugins that the user has chosen.
+    """
+    result = list(plugins) if isinstance(plugins, list | tuple) else [plugins] if plugins else []
+    if SLURMEnvironment.detect() and not any(isinstance(plugin, ClusterEnvironment) for plugin in result):
+        result.append(SLURMEnvironment(auto_requeue=False))
+    return result

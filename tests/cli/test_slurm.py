@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 
-from gpvae.cli.lightning_cli import StreamCLI
-from gpvae.cli.slurm import trainer_plugins
+from gpvae.cli.lightning_cli import StreamCLI, trainer_plugins
 from tests.cli.program import write_config
 
 SLURM = {"NTASKS": "1", "JOB_NAME": "job", "JOB_ID": "1", "PROCID": "0", "LOCALID": "0"}
