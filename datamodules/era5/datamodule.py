@@ -100,9 +100,7 @@ class ERA5(SeriesStream):
             if points not in ("all", "none"):
                 raise ValueError(f"points is {points!r}: it must be a number, or 'all' for the whole grid.")
             points = None
-        self.hparams.update(
-            num_tasks=num_tasks, points=points
-        )  # as they are meant: a run may be resumed with other words
+        self.hparams.update(num_tasks=num_tasks, points=points)  # a run may be resumed with other words for them
         check_minimum(points=(points, 1))
         if source not in ("sample", "files", "cds"):
             raise ValueError(f"source is {source!r}: it must be 'sample', 'files' or 'cds'.")
