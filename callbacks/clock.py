@@ -60,8 +60,10 @@ class TaskClock(ResultsWriter, Callback):
     def _write(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Write once a task has been learnt."""
         module = continual_module(pl_module, "TaskClock")
+        if not 0 < int(module.learned) == int(module.begun):  # alike on all processes
+            return
         folder = self.results_folder(trainer)  # every process must ask
-        if folder is not None and trainer.is_global_zero and 0 < int(module.learned) == int(module.begun):
+        if folder is not None and trainer.is_global_zero:
             write_times(self.seconds, folder / FILE_NAME)
 
     def state_dict(self) -> dict[str, Any]:

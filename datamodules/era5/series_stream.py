@@ -135,7 +135,7 @@ class SeriesStream(TaskStream):
                 "hours_per_task, or add data."
             )
         if waiting:
-            rank_zero_info(f"{num_tasks} whole tasks; the last {waiting} hours wait for more data.")
+            rank_zero_info(f"The data make {num_tasks} whole task(s); the last {waiting} hours wait for more data.")
         return num_tasks
 
     def identity(self) -> dict[str, Any]:

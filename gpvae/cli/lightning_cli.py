@@ -106,8 +106,8 @@ class StreamCLI(LightningCLI):
         """Keep the config: a checkpoint of another config is an error, and does not change the config."""
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
-        """A trainer that goes through all tasks, evaluates after each of them, and leaves results where the run is."""
-        if isinstance(self.datamodule, SeriesStream):  # its files tell how many variables and batches there are
+        """Build a trainer that learns all tasks, evaluates after each of them, and writes results to the run folder."""
+        if isinstance(self.datamodule, SeriesStream):  # tasks, variables and batches depend on its files
             self.datamodule.prepare_data()
             self.datamodule.setup()
         self.model.build(self.datamodule.num_variables)
@@ -135,18 +135,18 @@ class StreamCLI(LightningCLI):
         if self.subcommand == "predict":
             writer = NetCDFPredictions if isinstance(self.datamodule, SeriesStream) else PredictionTable
             trainer.callbacks.append(writer(str(folder)))  # type: ignore[attr-defined]
-            self.config_init["predict"]["return_predictions"] = False  # nobody is here to take them
+            self.config_init["predict"]["return_predictions"] = False  # the callback writes them
         return trainer
 
     @rank_zero_only
     def before_fit(self) -> None:
-        """Make sure of the data before the results of an earlier run are moved out of the way."""
+        """Check the data before the results of an earlier run are moved away."""
         self.datamodule.prepare_data()
         self.datamodule.setup("fit")
         for task in range(self.datamodule.num_learnt):
             self.model.check_task(*self.datamodule.task_data(task))
         if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
-            return  # leaves nothing behind
+            return  # writes nothing
         folder = self._run_folder()
         self._claims.enter_context(run_folder.claimed(folder))
         if self._get(self.config, "ckpt_path") is None:
@@ -173,13 +173,13 @@ class StreamCLI(LightningCLI):
         return Path(config["trainer"]["default_root_dir"]) / config["name"] / f"seed_{config['seed_everything']}"
 
     def _resolve_checkpoint(self, folder: Path) -> None:
-        """`last` is the latest checkpoint of this config and seed; only `fit` can do without any.
+        """Load the checkpoint to start from; `last` is the latest one of this config and seed.
 
-        Where there is none yet, `last` begins with the first task, so that one command starts a run and goes on with
-        it however often it was interrupted, before its first checkpoint too.
+        Only `fit` can start without a checkpoint. If there is none yet, `last` starts with the first task, so that the
+        same command starts a run and resumes it after any interruption.
         """
         config = self.config_init[self.subcommand]
-        config["weights_only"] = True  # for whatever Lightning may load by itself, too
+        config["weights_only"] = True  # also for what Lightning loads itself
         given = config.get("ckpt_path") or (None if self.subcommand == "fit" else "last")
         if given is None:
             return

@@ -69,7 +69,7 @@ def test_files_that_arrive_one_by_one_give_the_bits_of_one_run(
         caplog.clear()
         run_here(grown, *FIT)
         num_tasks, waiting = ((1, 8), (2, 5), (3, 10))[number]
-        assert f"{num_tasks} whole tasks; the last {waiting} hours wait for more data" in caplog.text
+        assert f"The data make {num_tasks} whole task(s); the last {waiting} hours wait for more data" in caplog.text
         assert TaskTable.read(grown / RUN / "task_metrics.csv").num_tasks == num_tasks
     same_results(whole, grown)
     run_here(grown, *FIT)
