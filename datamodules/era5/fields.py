@@ -1,10 +1,12 @@
 """The data of a stream in the units of files: variables, locations and hours are chosen here."""
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 
@@ -54,7 +56,7 @@ class Fields:
 
 @contextmanager
 def open_fields(
-    paths: Sequence[str] | str,
+    paths: Sequence[str] | str | xr.Dataset,
     variables: Sequence[str] | None,
     start: np.datetime64 | None,
     num_hours: int | None,
@@ -64,13 +66,14 @@ def open_fields(
     locations: Sequence[Sequence[float]] | None = None,
     land_only: bool = False,
     seed: int = 0,
+    digest: bool = False,
 ) -> Iterator[Fields]:
-    """Open ERA5 files; values are read on demand, as long as they are open.
+    """Open ERA5 files or a dataset; values are read on demand, as long as they are open.
 
     Variables that are defined over land only are NaN over sea, and the reverse.
 
     Args:
-        paths: Names of files, or patterns.
+        paths: Names of files, or patterns; or a dataset of xarray.
         variables: Long or short names; all that change with time if not given.
         start: The first hour; that of the files if not given.
         num_hours: The number of hours, including missing ones; all if not given.
@@ -79,6 +82,8 @@ def open_fields(
         locations: Latitude and longitude of locations, whose nearest grid cells are taken; instead of `points`.
         land_only: Whether to take locations on land only.
         seed: Fixes which locations are drawn.
+        digest: Whether a digest of the values is part of the sources, which takes reading all of them: for a dataset,
+            which has no files to tell it from others.
     """
     with Archive(paths) as archive:
         mask = archive.read_static("lsm")
@@ -109,7 +114,15 @@ def open_fields(
         latitude, longitude = archive.grid.cells[cells].T
         note = selection.attributes.get("title", "")
         own = archive.grid.file_coordinates(cells)
-        yield Fields(chosen, read, hours, origin, latitude, longitude, note, archive.sources, own, file_hours)
+        sources = (*archive.sources, _digest(read, len(hours))) if digest else archive.sources
+        yield Fields(chosen, read, hours, origin, latitude, longitude, note, sources, own, file_hours)
+
+
+def _digest(read: Callable[[int, int], Values], num_hours: int, at_once: int = 1024) -> str:
+    digest = hashlib.sha256()
+    for first in range(0, num_hours, at_once):
+        digest.update(read(first, min(first + at_once, num_hours)).tobytes())
+    return digest.hexdigest()
 
 
 def choose_cells(

@@ -55,7 +55,7 @@ class Archive:
     Use it in a `with` statement: it keeps files open.
 
     Args:
-        paths: Names of files, or patterns.
+        paths: Names of files, or patterns; or a dataset of xarray, which stays open.
         max_values: The maximum number of values to read at once.
 
     Raises:
@@ -63,14 +63,19 @@ class Archive:
         ValueError: A file is not netCDF, is damaged, or does not have a layout of ERA5.
     """
 
-    def __init__(self, paths: str | Iterable[str], *, max_values: int = MAX_VALUES) -> None:
+    def __init__(self, paths: str | Iterable[str] | xr.Dataset, *, max_values: int = MAX_VALUES) -> None:
         self.max_values = max_values
         with ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
-            found = expand_patterns(paths)
-            self.sources = file_versions(found)
-            files = [file for path in found for file in unpack(path, folder)]
-            self.parts = [part for name, path in files for part in file_parts(open_lazily(path, name, stack), name)]
+            if isinstance(paths, xr.Dataset):
+                self.sources: tuple[str, ...] = ()
+                data = [("the dataset", paths)]
+            else:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
+                found = expand_patterns(paths)
+                self.sources = file_versions(found)
+                files = [file for path in found for file in unpack(path, folder)]
+                data = [(name, open_lazily(path, name, stack)) for name, path in files]
+            self.parts = [part for name, one in data for part in file_parts(one, name)]
             self._stack = stack.pop_all()
         self.grid = self.parts[0].grid
         different = next((part for part in self.parts if not part.grid.same_as(self.grid)), None)
@@ -269,11 +274,11 @@ def file_versions(files: Iterable[Path]) -> tuple[str, ...]:
     return tuple(version(path) for path in files)
 
 
-def read_era5(paths: str | Iterable[str], variables: Iterable[str] | None = None) -> xr.Dataset:
+def read_era5(paths: str | Iterable[str] | xr.Dataset, variables: Iterable[str] | None = None) -> xr.Dataset:
     """Read ERA5 files of any layout as one dataset over `time`, `latitude` and `longitude`.
 
     Args:
-        paths: Names of files, or patterns.
+        paths: Names of files, or patterns; or a dataset of xarray.
         variables: Long or short names; all that change with time if not given.
     """
     with Archive(paths) as archive:
