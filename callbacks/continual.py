@@ -8,7 +8,7 @@ from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 from torch.optim import Optimizer
 
-from callbacks.data_identity import CHECKPOINT_KEY, check_same_data
+from callbacks.data_identity import CHECKPOINT_KEY, CLASS_KEY, DESCRIPTION_KEY, check_same_data
 from datamodules import TaskStream
 from gpvae.modules import ContinualModule
 
@@ -35,8 +35,11 @@ class ContinualLearning(Callback):
             )
 
     def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
-        """Save the identity of the data."""
-        checkpoint[CHECKPOINT_KEY] = module_and_stream(trainer, "ContinualLearning")[1].identity()
+        """Save the identity of the data, and what makes the run readable without them."""
+        module, stream = module_and_stream(trainer, "ContinualLearning")
+        checkpoint[CHECKPOINT_KEY] = stream.identity()
+        checkpoint[DESCRIPTION_KEY] = stream.describe()
+        checkpoint[CLASS_KEY] = f"{type(module).__module__}.{type(module).__qualname__}"
 
     def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
         """Refuse other data than before, and ensure that the task of the checkpoint is evaluated."""

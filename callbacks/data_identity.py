@@ -10,6 +10,8 @@ from gpvae.modules import check_same_configuration
 
 #: Entry of a checkpoint with the identity of the data.
 CHECKPOINT_KEY = "data_identity"
+#: Entries with the description of the data, see `TaskStream.describe`, and the class of the module.
+DESCRIPTION_KEY, CLASS_KEY = "data_description", "module_class"
 #: Numbers may differ by this much between processors.
 TOLERANCE = 1e-6
 

@@ -4,9 +4,11 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from datamodules.loader import TaskLoader
+from datamodules.point_scale import PointScale
 from datamodules.splits import Task, first_dimension, split_tasks
 from datamodules.stream import TaskStream, check_minimum
 
@@ -46,6 +48,7 @@ class PointStream(TaskStream):
         check_minimum(batch_size=(batch_size, 1), steps_per_epoch=(steps_per_epoch, 1))
         self.num_test, self.batch_size, self.steps_per_epoch = num_test, batch_size, steps_per_epoch
         self.tasks: list[Task] = []
+        self.scale: PointScale | None = None
 
     @abstractmethod
     def read(self) -> tuple[Tensor, Tensor]:
@@ -60,13 +63,14 @@ class PointStream(TaskStream):
         return first_dimension(x)
 
     def scaled(self, tasks: list[Task], x: Tensor, y: Tensor) -> list[Task]:
-        """The tasks on the scale of the model: here unchanged.
+        """The tasks on the scale of the model: here unchanged. What is changed is kept as `scale`.
 
         Args:
             tasks: The tasks, as measured.
             x: All inputs, as measured `[N, D]`.
             y: All targets, as measured `[N]`.
         """
+        self.scale = PointScale.identity(self.input_dim)
         return tasks
 
     def setup(self, stage: str | None = None) -> None:
@@ -86,6 +90,14 @@ class PointStream(TaskStream):
                 f"{self.num_test}), lower num_tasks, or try another seed (now {self.seed})."
             )
         self.tasks = self.scaled(tasks, x, y)
+        self._ranges = torch.stack([torch.stack(torch.aminmax(task.x_train, dim=0)) for task in tasks])
+
+    def describe(self) -> dict[str, Any]:
+        """The scale, unless `scaled` keeps it to itself, and the range of inputs of each task; empty until `setup`."""
+        if not self.tasks:
+            return {}
+        scale = None if self.scale is None else self.scale.to_plain()
+        return {"name": type(self).__name__, "scale": scale, "ranges": self._ranges}
 
     @property
     def num_batches(self) -> int:

@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from datamodules.point_scale import PointScale
+
 
 @dataclass(frozen=True)
 class Task:
@@ -23,6 +25,15 @@ class Task:
     y_train: Tensor
     x_test: Tensor
     y_test: Tensor
+
+    def scaled(self, scale: PointScale) -> "Task":
+        """The task on another scale.
+
+        Args:
+            scale: The scale.
+        """
+        train = scale.inputs(self.x_train), scale.targets(self.y_train)
+        return Task(*train, scale.inputs(self.x_test), scale.targets(self.y_test))
 
 
 def first_dimension(x: Tensor) -> Tensor:

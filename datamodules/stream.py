@@ -101,6 +101,10 @@ class TaskStream(LightningDataModule, ABC):
         """What identifies the data beyond the options, by name, as tensors or text; none for files checked by hash."""
         return {}
 
+    def describe(self) -> dict[str, Any]:
+        """What checkpoints keep of the data, as tensors and plain values, so that a run is readable without them."""
+        return {}
+
     @property
     def num_learnt(self) -> int:
         """The number of tasks that are learnt."""

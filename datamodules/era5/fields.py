@@ -34,6 +34,7 @@ class Fields:
         file_coordinates: Latitude and longitude of each series exactly as in the files `[S]`; `latitude` and
             `longitude` if not given.
         file_hours: All times of the files as hours since the origin, in order `[F]`; `hours` if not given.
+        land: Which series are on land `[S]`; None if the files have no land-sea mask.
     """
 
     variables: tuple[Variable, ...]
@@ -46,6 +47,7 @@ class Fields:
     sources: tuple[str, ...] = ()
     file_coordinates: tuple[NDArray[np.generic], NDArray[np.generic]] | None = None
     file_hours: NDArray[np.float64] | None = None
+    land: NDArray[np.bool_] | None = None
 
     @property
     def step(self) -> float:
@@ -115,7 +117,8 @@ def open_fields(
         note = selection.attributes.get("title", "")
         own = archive.grid.file_coordinates(cells)
         sources = (*archive.sources, _digest(read, len(hours))) if digest else archive.sources
-        yield Fields(chosen, read, hours, origin, latitude, longitude, note, sources, own, file_hours)
+        on_land = None if land is None else land[cells]
+        yield Fields(chosen, read, hours, origin, latitude, longitude, note, sources, own, file_hours, on_land)
 
 
 def _digest(read: Callable[[int, int], Values], num_hours: int, at_once: int = 1024) -> str:

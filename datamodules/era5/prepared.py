@@ -129,6 +129,11 @@ class Prepared:
     test: list[TaskValues]
     observed: float
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of hours with data in each task."""
+        return tuple(len(train.times) + len(test.times) for train, test in zip(self.train, self.test, strict=True))
+
 
 def prepare(
     fields: Fields,

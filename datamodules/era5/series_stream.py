@@ -3,37 +3,22 @@
 from abc import abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from lightning.pytorch.utilities import rank_zero_info
-from numpy.typing import NDArray
 from torch import Tensor
 
+from datamodules.era5.description import Coordinates, SeriesDescription
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
 from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, prepare_on_disk, split_hours
+from datamodules.era5.times_to_predict import group_times, prediction_loader, unobserved
 from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_minimum
 
 EVALUATION_BATCH = 64  # series
-PREDICTED_TIMES = 256  # predicted at once
-PREDICTED_VALUES = 2**16  # predicted at once: with 100 samples of each, 50 MB
-
-
-class Coordinates(NamedTuple):
-    """The coordinates of a stream in space and time.
-
-    Args:
-        latitude: Degrees north of each series `[S]`.
-        longitude: Degrees east of each series `[S]`.
-        origin: The time, UTC, from which hours are counted.
-    """
-
-    latitude: NDArray[np.generic]
-    longitude: NDArray[np.generic]
-    origin: np.datetime64
 
 
 class SeriesStream(TaskStream):
@@ -154,6 +139,26 @@ class SeriesStream(TaskStream):
             "values of the first task": torch.stack([mean / deviation, deviation.log()]),
         }
 
+    def describe(self) -> dict[str, Any]:
+        """What predictions need to know, see `SeriesDescription`; empty until `setup`."""
+        return {} if self._data is None else self.description.to_plain()
+
+    @property
+    def description(self) -> SeriesDescription:
+        """The stream without its values."""
+        fields, prepared = self._ready()
+        return SeriesDescription(
+            name=type(self).__name__,
+            scaling=prepared.scaling,
+            coordinates=self.coordinates,
+            file_coordinates=self.file_coordinates,
+            hours_per_task=self.num_hours // self.num_tasks,
+            step=fields.step,
+            task_sizes=prepared.sizes,
+            synthetic=self.synthetic,
+            land=fields.land,
+        )
+
     @property
     def num_hours(self) -> int:
         """The length of the stream in hours, including missing ones."""
@@ -235,13 +240,11 @@ class SeriesStream(TaskStream):
         if self.predict_every is None:
             parts = list(self._prepared().test)
         else:
-            parts = [self._unobserved(times) for times in self._times_to_predict().split(PREDICTED_TIMES)]
+            groups = group_times(self._times_to_predict(), self.num_hours / self.num_tasks)
+            parts = [unobserved(times, self.num_series, self.num_variables) for times in groups]
         rank, world_size = self._process()
         self._check_shared(world_size)
-        sizes = [max(1, PREDICTED_VALUES // (len(times) * self.num_variables)) for times, _, _ in parts]
-        return [
-            SeriesLoader(*part, size, rank=rank, world_size=world_size) for part, size in zip(parts, sizes, strict=True)
-        ]
+        return [prediction_loader(part, rank, world_size) for part in parts]
 
     def _times_to_predict(self) -> Tensor:
         assert self.predict_every is not None
@@ -249,10 +252,6 @@ class SeriesStream(TaskStream):
         last = 3600 * max(float(part[learnt].times[-1]) for part in (prepared.train, prepared.test))
         seconds = round(3600 * self.predict_every)  # whole seconds, so that a third of an hour is twenty minutes
         return torch.arange(int(last // seconds) + 1, dtype=torch.float64) * seconds / 3600
-
-    def _unobserved(self, times: Tensor) -> TaskValues:
-        shape = self.num_series, len(times), self.num_variables
-        return TaskValues(times, torch.zeros(1).expand(shape), torch.zeros(1, dtype=torch.bool).expand(shape))
 
     def _check_shared(self, world_size: int) -> None:
         if self.num_series < world_size:
