@@ -9,8 +9,7 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from datamodules.era5.cds import download, downloaded, month_requests
 from datamodules.era5.fields import Fields, open_fields
-from datamodules.era5.files.archive import file_versions
-from datamodules.era5.files.containers import expand_patterns
+from datamodules.era5.files.containers import expand_patterns, file_versions
 from datamodules.era5.series_stream import SeriesStream
 from datamodules.era5.synthetic.sample import NOTE, START, sample_files
 from datamodules.era5.variables import DEFAULT_VARIABLES

@@ -1,6 +1,5 @@
 """Any number of ERA5 files as one dataset: opened together, and read only where needed."""
 
-import os
 import tempfile
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -12,17 +11,19 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from datamodules.era5.files.containers import expand_patterns, unpack
+from datamodules.era5.files.containers import expand_patterns, file_versions, unpack
 from datamodules.era5.files.layouts import (
     FilePart,
     all_times,
     check_overlap,
+    convert,
     file_parts,
     join_parts,
     load,
     merged_attributes,
     open_lazily,
     span,
+    step_of,
 )
 from datamodules.era5.variables import KNOWN, Variable, check_observed, choose, describe, is_static
 
@@ -46,11 +47,11 @@ class Selection(NamedTuple):
 class Archive:
     """ERA5 files of any layout, as one dataset.
 
-    Files may differ in time (a month each), in variables (a step type each), in layout and in which data are final.
-    Where an hour is in several files, final values take precedence over preliminary ones, and otherwise those of the
-    first file. Hours that no file has are absent; hours that only some variables have are NaN in the others. Files of
-    single locations, or of lists of them, may differ in these too: hours that only some locations have are NaN in the
-    others.
+    Files may differ in time (a month each), in variables (a step type each), in layout, in units and in which data are
+    final. Where an hour is in several files, final values take precedence over preliminary ones, and otherwise those of
+    the first file. Values are in the units of the first file that states them; those of other files are converted.
+    Hours that no file has are absent; hours that only some variables have are NaN in the others. Files of single
+    locations, or of lists of them, may differ in these too: hours that only some locations have are NaN in the others.
 
     Use it in a `with` statement: it keeps files open.
 
@@ -101,8 +102,19 @@ class Archive:
         Args:
             name: Its short name.
         """
-        attributes = next(part.data[name].attrs for part in self.parts if name in part.data)
-        return describe(name, str(attributes.get("long_name", "")), str(attributes.get("units", "")))
+        parts = self._parts_with([name])
+        first = next((part for part in parts if part.units(name)), parts[0])
+        attributes = {key: str(first.data[name].attrs.get(key, "")) for key in ("long_name", "standard_name")}
+        return describe(name, units=first.units(name), period=self._period(first), **attributes)
+
+    def _period(self, part: FilePart) -> float:
+        """The hours from one time to the next, over which sums and means are taken; those of all files if one has 1."""
+        return part.step or step_of(all_times(self.parts)) or 1.0
+
+    def _load(self, part: FilePart, field: xr.DataArray, units: str) -> NDArray[np.float32]:
+        """Values in some units, converted if a file has others."""
+        name = str(field.name)
+        return convert(part, name, load(part, field), units, self._period(part))
 
     def changing(self) -> list[str]:
         """The short names of the variables that change with time."""
@@ -180,16 +192,19 @@ class Archive:
     def read_static(self, name: str) -> NDArray[np.float32] | None:
         """A variable that is constant in time, at every grid cell `[C]`; None if the files do not have it everywhere.
 
+        It is in the units of ERA5, if ERA5 has it.
+
         Args:
             name: Its short name, such as `lsm`.
         """
         values = np.empty(len(self.grid.cells), dtype=np.float32)
         missing = np.ones(len(values), bool)
+        units = KNOWN[name].units if name in KNOWN else ""
         for part in self._parts_with([name]):
             new = np.flatnonzero(missing & part.grid.present)
             if len(new):
                 window, positions = part.grid.window(new)
-                values[new] = load(part, part.data[name].isel(dict(window)))[positions]
+                values[new] = self._load(part, part.data[name].isel(dict(window)), units)[positions]
                 missing[new] = False
         return None if missing.any() else values
 
@@ -214,7 +229,7 @@ class Archive:
             cells: Indices of grid cells `[S]`; the whole grid if None.
         """
         shape = self.grid.shape if cells is None else (len(cells),)
-        values = np.full((len(times), *shape), np.nan, dtype=np.float32)
+        values, units = np.full((len(times), *shape), np.nan, dtype=np.float32), self.variable(name).units
         for final in (False, True):  # later assignments take precedence
             for part in reversed(self._parts_with([name])):
                 present = part.grid.present if cells is None else part.grid.present[cells]
@@ -228,7 +243,7 @@ class Archive:
                 chosen = np.flatnonzero(np.isin(part.times, times) & (part.preliminary != final))
                 at_once = max(1, self.max_values * part.data.sizes["time"] // max(1, field.size))
                 for hours in np.split(chosen, range(at_once, len(chosen), at_once)) if len(chosen) else ():
-                    new = load(part, field.isel(time=_as_slice(hours)))[index]
+                    new = self._load(part, field.isel(time=_as_slice(hours)), units)[index]
                     rows = np.searchsorted(times, part.times[hours])
                     place = rows if whole else np.ix_(rows, np.flatnonzero(present))
                     values[place] = np.where(np.isnan(new), values[place], new)
@@ -257,21 +272,6 @@ def _as_slice(indices: NDArray[np.int64]) -> NDArray[np.int64] | slice:
     """Consecutive indices as a slice, which is faster to read; others as they are."""
     consecutive = len(indices) > 0 and bool((np.diff(indices) == 1).all())
     return slice(int(indices[0]), int(indices[-1]) + 1) if consecutive else indices
-
-
-def file_versions(files: Iterable[Path]) -> tuple[str, ...]:
-    """Names, sizes and dates of files, which change when a file is replaced.
-
-    Args:
-        files: The files.
-    """
-
-    def version(path: Path) -> str:
-        with path.open("rb") as file:  # without opening it, a network disk may report the replaced one
-            status = os.fstat(file.fileno())
-        return f"{path} {status.st_size} {status.st_mtime_ns}"
-
-    return tuple(version(path) for path in files)
 
 
 def read_era5(paths: str | Iterable[str] | xr.Dataset, variables: Iterable[str] | None = None) -> xr.Dataset:

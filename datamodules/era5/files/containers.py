@@ -62,6 +62,21 @@ def expand_patterns(patterns: str | Iterable[str]) -> list[Path]:
     return list(found)
 
 
+def file_versions(files: Iterable[Path]) -> tuple[str, ...]:
+    """Names, sizes and dates of files, which change when a file is replaced.
+
+    Args:
+        files: The files.
+    """
+
+    def version(path: Path) -> str:
+        with path.open("rb") as file:  # without opening it, a network disk may report the replaced one
+            status = os.fstat(file.fileno())
+        return f"{path} {status.st_size} {status.st_mtime_ns}"
+
+    return tuple(version(path) for path in files)
+
+
 def unpack(path: Path, folder: Path, max_bytes: int = MAX_BYTES) -> list[tuple[str, Path]]:
     """The netCDF files in a zip archive, or the file itself, each with a name for messages.
 

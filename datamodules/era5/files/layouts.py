@@ -10,7 +10,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from datamodules.era5.files.grid import Grid, join_locations
-from datamodules.era5.variables import is_static
+from datamodules.era5.units import UnitError
+from datamodules.era5.variables import KNOWN, Variable, is_static
 
 PRELIMINARY = 5  # expver of ERA5T, the most recent two to three months
 RENAMED = {"valid_time": "time", "lat": "latitude", "lon": "longitude"}
@@ -26,6 +27,7 @@ class FilePart:
         grid: The grid.
         preliminary: Which times are preliminary (ERA5T), later to be replaced by final ones `[T]`.
         attributes: `expver`, `number`, `title` and `comment` of the file, where it has them.
+        step: The hours from one time of the file to the next; None if it has one time.
     """
 
     name: str
@@ -33,6 +35,15 @@ class FilePart:
     grid: Grid
     preliminary: NDArray[np.bool_]
     attributes: dict[str, str]
+    step: float | None = None
+
+    def units(self, name: str) -> str:
+        """The units of a variable as the file states them; empty if it states none.
+
+        Args:
+            name: Its name.
+        """
+        return str(self.data[name].attrs.get("units", "")).strip()
 
     @property
     def times(self) -> NDArray[np.datetime64]:
@@ -134,7 +145,8 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> FilePart:
         if is_static(str(variable)) and "time" in field.dims:
             field = field.isel(time=0, drop=True)
         fields[str(variable)] = field.transpose("time", *grid.dims, missing_dims="ignore")
-    return FilePart(name, xr.Dataset(fields, {"time": data["time"]}), grid, versions == PRELIMINARY, attributes)
+    kept = xr.Dataset(fields, {"time": data["time"]})
+    return FilePart(name, kept, grid, versions == PRELIMINARY, attributes, step_of(np.unique(data["time"].values)))
 
 
 def _whole_numbers(field: xr.DataArray, name: str) -> list[int]:
@@ -192,6 +204,44 @@ def load(part: FilePart, field: xr.DataArray) -> NDArray[np.float32]:
             f"{largest:.2g}. Download the file again."
         )
     return values
+
+
+def convert(part: FilePart, name: str, values: NDArray[np.float32], units: str, period: float) -> NDArray[np.float32]:
+    """Values of a variable in other units than its file has; as they are if the units are the same or not stated.
+
+    Args:
+        part: The file that they are from.
+        name: The variable.
+        values: Its values.
+        units: The units that they are to have; empty for those of the file.
+        period: The hours over which sums and means are taken.
+
+    Raises:
+        ValueError: The file has units that cannot be converted.
+    """
+    own = part.units(name)
+    if not own or not units or own == units:
+        return values
+    variable = KNOWN.get(name, Variable(name, name, units))
+    try:
+        scale, offset = variable.conversion(own, units, period)
+    except UnitError as error:
+        raise ValueError(
+            f"{part.name} gives {name} in {own!r}, where {units!r} or units that can be converted to it were expected: "
+            f"{error}. Correct its attribute `units`, or leave it out."
+        ) from error
+    if (scale, offset) == (1.0, 0.0):
+        return values
+    return (values.astype(np.float64) * scale + offset).astype(np.float32)
+
+
+def step_of(times: NDArray[np.datetime64]) -> float | None:
+    """The median number of hours from one time to the next; None if there is only one.
+
+    Args:
+        times: Times in order `[T]`.
+    """
+    return float(np.median(np.diff(times) / np.timedelta64(1, "h"))) if len(times) > 1 else None
 
 
 def all_times(parts: list[FilePart]) -> NDArray[np.datetime64]:

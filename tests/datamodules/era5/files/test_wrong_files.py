@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import zipfile
 from pathlib import Path
 
@@ -152,12 +153,14 @@ def test_nothing_that_changes(tmp_path: Path) -> None:
         read_era5(str(tmp_path / "a.nc"))
 
 
-def test_other_units(tmp_path: Path) -> None:
+@pytest.mark.parametrize("units", ["furlongs", "K", "m s**-2", "m**"])
+def test_other_units(units: str, tmp_path: Path) -> None:
     data = weather()
-    data["tp"].attrs["units"] = "mm"
+    data["tp"].attrs["units"] = units
     write_new(data, tmp_path / "a.nc")
-    with pytest.raises(ValueError, match=r"tp .* in 'mm', ERA5 in 'm': convert"):
+    with pytest.raises(ValueError, match=rf"tp .* in '{re.escape(units)}', ERA5 in 'm': .*Correct its attribute"):
         read_era5(str(tmp_path / "a.nc"))
+    assert list(read_era5(str(tmp_path / "a.nc"), ["t2m"]).data_vars) == ["t2m"]
 
 
 def test_different_grids(tmp_path: Path) -> None:
