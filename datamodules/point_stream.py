@@ -99,6 +99,23 @@ class PointStream(TaskStream):
         scale = None if self.scale is None else self.scale.to_plain()
         return {"name": type(self).__name__, "scale": scale, "ranges": self._ranges}
 
+    def go_on(self, task: Task, num_learnt: int, ranges: Tensor) -> None:
+        """Go on with a new task after those that were learnt, of which some may not be here.
+
+        Args:
+            task: The new task, as measured.
+            num_learnt: The number of tasks that were learnt.
+            ranges: The smallest and largest input of each of these, as measured `[num_learnt, 2, D]`.
+        """
+        if self.scale is None:
+            raise ValueError(f"{type(self).__name__} does not keep its scale, so new points cannot be put on it.")
+        new, here = task.scaled(self.scale), self.tasks[:num_learnt]
+        absent = Task(new.x_train[:0], new.y_train[:0], new.x_test[:0], new.y_test[:0])
+        self.tasks = [*here, *[absent] * (num_learnt - len(here)), new]
+        self._num_tasks, self.stop_after = len(self.tasks), None
+        self.scores_all_tasks = len(here) == num_learnt
+        self._ranges = torch.cat([ranges, torch.stack(torch.aminmax(task.x_train, dim=0))[None]])
+
     @property
     def num_batches(self) -> int:
         """The minimum number of batches in an epoch."""
@@ -137,7 +154,7 @@ class PointStream(TaskStream):
             num_tasks: The number of tasks.
         """
         _, world_size = self._process()
-        if max(len(task.x_test) for task in self._checked_tasks()[:num_tasks]) < world_size:
+        if world_size > 1 and max(len(task.x_test) for task in self._checked_tasks()[:num_tasks]) < world_size:
             raise ValueError(  # Lightning would skip evaluation there, and hang
                 f"No task has a test point for each of {world_size} processes: raise num_test (now {self.num_test}) "
                 "or use fewer devices."

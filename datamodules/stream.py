@@ -28,6 +28,8 @@ class TaskStream(LightningDataModule, ABC):
     """The public files that it is read from."""
     resumable: frozenset[str] = frozenset({"stop_after", "predict_every"})
     """Options that may change when a run is resumed."""
+    scores_all_tasks: bool = True
+    """Whether the test data of all tasks are here; if not, there are no scores over all tasks."""
 
     def __init__(
         self, num_tasks: int | None = 10, *, seed: int = 0, epochs_per_task: int = 1, stop_after: int | None = None

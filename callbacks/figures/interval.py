@@ -40,7 +40,9 @@ def quantile(y: Distribution, probability: float) -> Tensor:
     if isinstance(y, Bernoulli):
         return (1 - y.mean < probability).to(y.mean)
     cdf = _count_cdf(y)
-    return y.icdf(torch.as_tensor(probability).to(y.mean)) if cdf is None else _count_quantile(cdf, y.mean, probability)
+    if cdf is not None:
+        return _count_quantile(cdf, y.mean, probability)
+    return y.icdf(y.mean.new_tensor(probability))
 
 
 def _count_cdf(y: Distribution) -> Callable[[Floats], Floats] | None:

@@ -1,7 +1,7 @@
 """What predictions need to know about a stream of series; checkpoints keep it, so that they need no data."""
 
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -10,6 +10,9 @@ from torch import Tensor
 
 from datamodules.era5.scaling import Scaling
 from datamodules.era5.variables import Transform, Variable
+
+if TYPE_CHECKING:
+    from datamodules.era5.fields import Fields
 
 
 class Coordinates(NamedTuple):
@@ -51,6 +54,30 @@ class SeriesDescription:
     task_sizes: tuple[int, ...]
     synthetic: bool = False
     land: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        fields: "Fields",
+        scaling: Scaling,
+        hours_per_task: int,
+        task_sizes: tuple[int, ...],
+        *,
+        name: str,
+        synthetic: bool,
+    ) -> Self:
+        """The description of the data of a stream.
+
+        Args:
+            fields: The data in the units of files.
+            scaling: Their scaling.
+            hours_per_task: The length of each task in hours.
+            task_sizes: The number of hours with data in each task.
+            name: The class of the stream.
+            synthetic: Whether the data are synthetic.
+        """
+        where = fields.coordinates, fields.exact_coordinates
+        return cls(name, scaling, *where, hours_per_task, fields.step, task_sizes, synthetic, fields.land)
 
     @property
     def variables(self) -> list[Variable]:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -58,6 +58,7 @@ def split_hours(
     test_share: float,
     seed: int,
     step: float = 1.0,
+    absent: Container[int] = (),
 ) -> list[TaskHours]:
     """Divide a stream into tasks of equal length in time, and hold out a fraction of the hours of each.
 
@@ -71,6 +72,7 @@ def split_hours(
         test_share: The fraction of its hours that is held out.
         seed: Fixes which.
         step: The hours from one time of the files to the next, for messages.
+        absent: Tasks that have no hours here.
 
     Raises:
         ValueError: A task has less than two hours, one for training and one for test.
@@ -79,6 +81,9 @@ def split_hours(
     tasks = []
     for task in range(num_tasks):
         indices = np.flatnonzero(task_of_hour == task)
+        if task in absent:
+            tasks.append(TaskHours(indices[:0], indices[:0]))
+            continue
         if len(indices) < 2:
             raise ValueError(
                 f"Task {task + 1} of {num_tasks}, {hours_per_task} hours from hour {task * hours_per_task} of the "
@@ -138,10 +143,11 @@ class Prepared:
 def prepare(
     fields: Fields,
     tasks: Sequence[TaskHours],
-    first: NDArray[np.int64],
+    first: NDArray[np.int64] | None = None,
     *,
     read: Callable[[int, int], Values] | None = None,
     store: RowStore | None = None,
+    scaling: Scaling | None = None,
 ) -> Prepared:
     """Scale the values of all tasks, one after the other.
 
@@ -151,16 +157,18 @@ def prepare(
         first: The hours of the first task that set the scale.
         read: Reads values, as `fields.read`, which is the default.
         store: The store for the scaled values; memory if not given.
+        scaling: The scale, if it is known; in place of `first`.
     """
-    read, store, scaling = read or fields.read, store or Memory(), None
+    read, store, known = read or fields.read, store or Memory(), scaling is not None
     series, seen = torch.arange(len(fields.latitude)), torch.zeros(2, len(fields.variables), dtype=torch.int64)
     parts: dict[str, list[TaskValues]] = {"train": [], "test": []}
     for number, task in enumerate(tasks):
-        begin = task.first
-        values = torch.from_numpy(read(begin, task.last + 1))
+        begin = task.first if len(task.train) else 0
+        values = torch.from_numpy(read(begin, task.last + 1 if len(task.train) else begin))
         mask = values.isfinite()
         seen += torch.stack([mask.sum((0, 1)), torch.full_like(seen[1], mask[..., 0].numel())])
         if scaling is None:
+            assert first is not None
             hours = torch.from_numpy(first - begin)
             scaling = Scaling.fit(fields.variables, values[:, hours], mask[:, hours])
         for name, indices in task._asdict().items():
@@ -173,7 +181,8 @@ def prepare(
                 _scaled(scaling, values[:, hours], mask[:, hours]),
             )
             parts[name].append(TaskValues(torch.from_numpy(fields.hours[indices]), y, observed))
-    check_observed(fields.variables, (seen[0] > 0).tolist())
+    if not known:
+        check_observed(fields.variables, (seen[0] > 0).tolist())
     assert scaling is not None
     return Prepared(scaling, parts["train"], parts["test"], float(seen[0].sum() / seen[1].sum()))
 

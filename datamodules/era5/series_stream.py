@@ -10,6 +10,7 @@ import torch
 from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
+from datamodules.era5.continuation import Continuation
 from datamodules.era5.description import Coordinates, SeriesDescription
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
@@ -71,6 +72,7 @@ class SeriesStream(TaskStream):
         self.predict_every, self.joint, self.num_parts = predict_every, joint, num_tasks
         self.on_disk = on_disk
         self._data: tuple[Fields, Prepared] | None = None
+        self._continuation: Continuation | None = None
         self.hparams.pop("on_disk", None)  # a run may be resumed with another value: the data are the same
 
     @abstractmethod
@@ -84,6 +86,9 @@ class SeriesStream(TaskStream):
             stage: The stage of the trainer; the data do not depend on it.
         """
         if self._data is not None:
+            return
+        if self._continuation is not None:
+            self._data = self._continuation.fields, self._continuation.prepare(self.test_share, self.seed)
             return
         with self.open() as fields:
             if self.num_parts is None:
@@ -109,6 +114,19 @@ class SeriesStream(TaskStream):
             f"{self.num_series} series of {self.num_variables} variables, {times} from "
             f"{np.datetime_as_string(fields.origin, unit='m')}, {prepared.observed:.1%} of the values observed."
         )
+
+    def go_on(self, continuation: Continuation) -> None:
+        """Go on with new hours, instead of reading the whole stream.
+
+        Args:
+            continuation: The new hours, and what is known of the stream.
+        """
+        if self.joint:
+            raise ValueError("The run has learnt all its tasks at once (joint), so it cannot go on with a new one.")
+        self._continuation, self._data = continuation, None
+        self.num_parts = self._num_tasks = continuation.num_tasks
+        self.stop_after = None
+        self.scores_all_tasks = not continuation.absent
 
     def _count_tasks(self, fields: Fields) -> int:
         """The number of whole tasks in the data; the hours after them wait for more data."""
@@ -147,17 +165,11 @@ class SeriesStream(TaskStream):
     def description(self) -> SeriesDescription:
         """The stream without its values."""
         fields, prepared = self._ready()
-        return SeriesDescription(
-            name=type(self).__name__,
-            scaling=prepared.scaling,
-            coordinates=self.coordinates,
-            file_coordinates=self.file_coordinates,
-            hours_per_task=self.num_hours // self.num_tasks,
-            step=fields.step,
-            task_sizes=prepared.sizes,
-            synthetic=self.synthetic,
-            land=fields.land,
-        )
+        if self._continuation is not None:
+            return self._continuation.describe(prepared)
+        names: dict[str, Any] = {"name": type(self).__name__, "synthetic": self.synthetic}
+        length = self.num_hours // self.num_tasks
+        return SeriesDescription.of(fields, prepared.scaling, length, prepared.sizes, **names)
 
     @property
     def num_hours(self) -> int:
@@ -187,13 +199,12 @@ class SeriesStream(TaskStream):
     @property
     def coordinates(self) -> Coordinates:
         """The locations of the series, and the time of hour 0."""
-        return Coordinates(self.fields.latitude, self.fields.longitude, self.fields.origin)
+        return self.fields.coordinates
 
     @property
     def file_coordinates(self) -> Coordinates:
         """As `coordinates`, with latitudes and longitudes exactly as in the files, for output beside these."""
-        latitude, longitude = self.fields.file_coordinates or self.coordinates[:2]
-        return Coordinates(latitude, longitude, self.fields.origin)
+        return self.fields.exact_coordinates
 
     @property
     def synthetic(self) -> bool:
@@ -232,8 +243,11 @@ class SeriesStream(TaskStream):
     def test_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
         """Batches of series at the held-out hours of a task, see `TaskStream`."""
         self._check_shared(world_size)
-        held_out = self._task(task, self._prepared().test)
-        return SeriesLoader(*held_out, EVALUATION_BATCH, rank=rank, world_size=world_size)
+        times, y, mask = self._task(task, self._prepared().test)
+        if not len(times):  # the task is not here
+            y, mask = y[:0], mask[:0]
+        options: dict[str, Any] = {"rank": rank, "world_size": world_size, "allow_empty": not len(times)}
+        return SeriesLoader(times, y, mask, EVALUATION_BATCH, **options)
 
     def predict_dataloader(self) -> list[Iterable[Any]]:
         """Series at the times to predict (see `predict_every`), with a loader for each group of times."""

@@ -143,7 +143,7 @@ class StreamCLI(LightningCLI):
         """Check the data before the results of an earlier run are moved away."""
         self.datamodule.prepare_data()
         self.datamodule.setup("fit")
-        for task in range(self.datamodule.num_learnt):
+        for task in range(int(self.model.learned), self.datamodule.num_learnt):
             self.model.check_task(*self.datamodule.task_data(task))
         if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
             return  # writes nothing

@@ -121,7 +121,9 @@ class ContinualModule(LightningModule):
         """Log `nlpd/task_03`, ..., `nlpd/seen` and `nlpd_by_variable/t2m`, against the number of tasks learnt."""
         self.log("step", self.learned.float(), sync_dist=True)
         variables = self._variable_names() if self.scores.num_variables > 1 else []
-        self.last_scores = self.scores.compute(int(self.learned), variables)
+        scores = self.scores.compute(int(self.learned), variables)
+        complete = getattr(getattr(self.trainer, "datamodule", None), "scores_all_tasks", True)
+        self.last_scores = [score for score in scores if complete or score.task is not None]
         for score in self.last_scores:
             if (name := log_name(score)) is not None:
                 value = torch.tensor(score.value, dtype=torch.float64, device=self.device)

@@ -16,6 +16,7 @@ from datamodules import TaskStream
 from gpvae.cli.allowed_classes import OPTION
 from gpvae.cli.lightning_cli import StreamCLI
 from gpvae.results import run_config
+from gpvae.results.run_config import RunConfig
 
 #: What Lightning says about ways to call it that are right here.
 IGNORED_WARNINGS = ("LightningCLI's args parameter", ".*across ranks is zero", "Couldn't infer the batch indices")
@@ -70,18 +71,28 @@ def run_command(folder: Path, subcommand: str, *options: str, allow: Sequence[st
         FileNotFoundError: The run folder has no config.
         ValueError: The config cannot be read.
     """
+    root = str(read_run_config(folder).trainer.get("default_root_dir") or "")
     config = (folder / run_config.FILE_NAME).resolve()
-    if not config.is_file():
-        raise FileNotFoundError(f"the run in {folder} has no {config.name}, which names its data and options")
     allowed = [word for name in allow for word in (OPTION, name)]
     args = [subcommand, "-c", str(config), *ALONE, *options, *allowed]
-    with (
-        _undisturbed(),
-        chdir(
-            _working_folder(folder.resolve(), str(run_config.read_config(config).trainer.get("default_root_dir") or ""))
-        ),
-    ):
+    with _undisturbed(), chdir(_working_folder(folder.resolve(), root)):
         return RunCommand(args, **settings)
+
+
+def read_run_config(folder: Path) -> RunConfig:
+    """The config of a run.
+
+    Args:
+        folder: The run folder.
+
+    Raises:
+        FileNotFoundError: The run folder has no config.
+        ValueError: The config cannot be read.
+    """
+    path = folder / run_config.FILE_NAME
+    if not path.is_file():
+        raise FileNotFoundError(f"the run in {folder} has no {path.name}, which names its data and options")
+    return run_config.read_config(path)
 
 
 def read_description(folder: Path, checkpoint: Path, allow: Sequence[str]) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from gpvae.saved.command import read_description
 from gpvae.saved.point_run import SavedPointRun
 from gpvae.saved.run import SavedRun
 from gpvae.saved.series_run import SavedSeriesRun
+from gpvae.saved.updating import CHECKPOINTS, LAST_NAME
 from gpvae.utils import provenance
 
-LAST = Path("checkpoints") / "last.ckpt"
+LAST = Path(CHECKPOINTS) / LAST_NAME
 EXAMPLE = "give the folder of a run, such as runs/era5_ohsvgp/seed_1"
 
 
@@ -35,7 +36,7 @@ def load(path: str | Path, *, allow: Iterable[str] = ()) -> SavedRun[Any]:
         ValueError: The checkpoint is damaged, or is not one of this version.
     """
     file = find_checkpoint(Path(path).expanduser())
-    folder = file.parent.parent if file.parent.name == LAST.parent.name else file.parent
+    folder = file.parent.parent if file.parent.name == CHECKPOINTS else file.parent
     checkpoint = read_checkpoint(file)
     module = build_module(checkpoint, file, tuple(allow))
     plain = checkpoint.get(DESCRIPTION_KEY) or read_description(folder, file, tuple(allow))

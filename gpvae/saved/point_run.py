@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 import xarray as xr
+from lightning.pytorch.utilities import rank_zero_info
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from torch import Tensor
@@ -15,7 +16,9 @@ from torch.distributions import Normal
 from callbacks.figures.interval import quantile
 from callbacks.figures.predicted import predicted_points_figure
 from callbacks.predictions.summary import QUANTILES
+from datamodules import PointStream, TaskStream
 from datamodules.point_scale import PointScale
+from datamodules.splits import Task
 from gpvae.modules import StreamingGP
 from gpvae.saved.run import DPI, SavedRun, counted
 from gpvae.utils import checks
@@ -87,6 +90,42 @@ class SavedPointRun(SavedRun[StreamingGP]):
             {**coords, "quantile": levels},
             attrs,
         )
+
+    def update(self, x: ArrayLike | Tensor, y: ArrayLike | Tensor) -> Self:
+        """Learn new points as one more task, with the options of the run; none of them are held out.
+
+        Earlier tasks are scored again if their data are still there. The run folder stays as it is until `save`; on any
+        error the run stays as it was.
+
+        Args:
+            x: Inputs in the units of the data, `[N]` or `[N, D]`.
+            y: Targets in the units of the data, `[N]`.
+
+        Returns:
+            The run itself.
+
+        Raises:
+            ValueError: Points are missing, not finite, or do not suit the likelihood.
+        """
+        points = checks.inputs(np.asarray(x) if hasattr(x, "values") else x, self._as_measured)
+        targets = checks.targets(np.asarray(y) if hasattr(y, "values") else y, points, torch.Size())
+        scale, learnt = self._known_scale(), self.num_tasks
+        self.module.check_task(scale.inputs(points), scale.targets(targets))
+        ranges = self.ranges[:learnt]
+
+        def change_stream(stream: TaskStream) -> None:
+            assert isinstance(stream, PointStream)
+            try:
+                stream.prepare_data()
+                stream.setup()
+            except (OSError, ValueError) as error:
+                rank_zero_info(f"Earlier tasks are not scored again, because their data cannot be read: {error}")
+            stream.scale = scale
+            stream.go_on(Task(points, targets, points[:0], targets[:0]), learnt, ranges)
+
+        self.ranges = self._learn(change_stream).describe()["ranges"]
+        rank_zero_info(f"1 new task of {counted(len(points), 'point')} learnt, {self.num_tasks} in all.")
+        return self
 
     def _sample(self, x: Tensor, num_samples: int) -> Tensor:
         """Samples of y on the scale of the model, joint over inputs `[num_samples, N]`."""

@@ -1,10 +1,10 @@
 """A saved run: what all kinds of runs have in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,12 @@ import torch
 from matplotlib.figure import Figure
 
 from callbacks.figures.skill import skill_figure
+from datamodules import TaskStream
 from gpvae.metrics import TaskTable, describe
 from gpvae.metrics.task_table import COLUMNS, FILE_NAME
 from gpvae.modules import ContinualModule
 from gpvae.plotting.heat_map import forgetting_figure
+from gpvae.saved.updating import CHECKPOINTS, LAST_NAME, Staged, checkpoint_version, learn, unchanged
 from gpvae.utils.checks import choice
 
 ModuleT = TypeVar("ModuleT", bound=ContinualModule)
@@ -34,6 +36,8 @@ class SavedRun(ABC, Generic[ModuleT]):
     def __init__(self, folder: Path, module: ModuleT, checkpoint: Path, allow: Sequence[str] = ()) -> None:
         self.folder, self.module = folder, module
         self._checkpoint, self._allow = checkpoint, allow
+        self._version = checkpoint_version(folder)
+        self._staged: Staged | None = None
         module.eval()
 
     @property
@@ -62,8 +66,47 @@ class SavedRun(ABC, Generic[ModuleT]):
         return table
 
     def _results_folder(self) -> Path:
-        """Where the results of the present state are."""
-        return self.folder
+        """Where the results of the present state are; not in the run folder until an update is saved."""
+        return self.folder if self._staged is None else self._staged.folder
+
+    def save(self) -> None:
+        """Save what updates have learnt: checkpoints, scores and logs, as `gpvae fit` does.
+
+        So `gpvae fit --ckpt_path last` goes on from there, with data that include those of the updates. The run's
+        figures are drawn then. Without an update since the last save, nothing is written.
+
+        Raises:
+            RuntimeError: The run has gone on since it was loaded.
+            OSError: Another process is at the run, or its folder cannot be written to.
+        """
+        if not self._unsaved():
+            return
+        with unchanged(self.folder, self._version):
+            if self._staged is not None:
+                self._staged.publish(self.folder)
+                self._checkpoint, self._staged = self.folder / CHECKPOINTS / LAST_NAME, None
+            self._save_waiting()
+            self._version = checkpoint_version(self.folder)
+
+    def _unsaved(self) -> bool:
+        return self._staged is not None
+
+    def _save_waiting(self) -> None:
+        """Save data that wait for more."""
+        return
+
+    def _learn(self, change_stream: Callable[[TaskStream], None]) -> TaskStream:
+        """Learn the tasks of a changed stream that are new; on any error the run stays as it was."""
+        if self.module.begun != self.module.learned:
+            raise ValueError(
+                f"the run in {self.folder} has stopped within task {int(self.module.begun)}: finish that first, with "
+                "`gpvae fit --ckpt_path last`"
+            )
+        staged = learn(self.folder, self._checkpoint, change_stream, self._allow)
+        device = self.module.device
+        self.module = cast(ModuleT, staged.module.to(device).eval())
+        self._checkpoint, self._staged = staged.checkpoint, staged
+        return staged.stream
 
     def plot_scores(self, metric: str | None = None, *, dpi: int = DPI) -> Figure:
         """Draw the scores of each task after each task: what was learnt, and what of it was forgotten.

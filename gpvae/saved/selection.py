@@ -35,12 +35,15 @@ def find_times(times: Any, origin: np.datetime64) -> NDArray[np.datetime64]:  # 
         raise ValueError(f"times has shape {values.shape}: give one time or a list of them, such as '2020-01-31T06:00'")
     if values.dtype.kind in "iufb":
         raise ValueError(f"times are numbers of type {values.dtype}: give dates, such as '2020-01-31T06:00'")
+    if values.dtype.kind == "M":
+        values = values.astype("datetime64[ns]")
+    form = "ISO8601" if all(isinstance(value, str) for value in values.tolist()) else None
     zone = getattr(times, "tz", None) or getattr(getattr(times, "dt", None), "tz", None)
     try:
-        index = pd.DatetimeIndex(pd.to_datetime(times if zone is not None else values, utc=True)).tz_localize(None)
+        index = pd.DatetimeIndex(pd.to_datetime(times if zone is not None else values, utc=True, format=form))
     except (ValueError, TypeError) as error:
         raise ValueError(f"times cannot be read as dates such as '2020-01-31T06:00': {error}") from error
-    found = index.to_numpy().astype("datetime64[ns]")
+    found = index.tz_localize(None).to_numpy().astype("datetime64[ns]")
     if np.isnat(found).any():
         raise ValueError(f"{int(np.isnat(found).sum())} of {len(found)} times are missing (NaT): leave them out")
     if found.min() < origin:

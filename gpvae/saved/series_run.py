@@ -2,21 +2,28 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from lightning.pytorch.utilities import rank_zero_info
 from matplotlib.figure import Figure
 
 from callbacks.figures.predicted import predicted_series_figure
 from callbacks.predictions.dataset import PredictionRequest, predict_dataset
 from callbacks.predictions.summary import QUANTILES
-from datamodules.era5 import SeriesDescription
+from datamodules import TaskStream
+from datamodules.era5 import SeriesDescription, SeriesStream
+from datamodules.era5.continuation import Continuation
 from gpvae.modules import SVGPVAE
+from gpvae.saved.new_hours import NewData, check_gap, new_fields, with_earlier
 from gpvae.saved.run import DPI, SavedRun, counted
 from gpvae.saved.selection import find_locations, find_times, find_variables
+from gpvae.utils.atomic import replacing
 
+#: The file of a run folder with hours that wait for more.
+WAITING = "waiting.nc"
 #: Variables and locations that a figure shows if they are not chosen.
 MAX_VARIABLES, MAX_LOCATIONS = 4, 2
 
@@ -38,6 +45,7 @@ class SavedSeriesRun(SavedRun[SVGPVAE]):
     ) -> None:
         super().__init__(folder, module, checkpoint, allow)
         self.description = description
+        self._waiting = self._saved_waiting()
 
     @property
     def variables(self) -> list[str]:
@@ -103,6 +111,71 @@ class SavedSeriesRun(SavedRun[SVGPVAE]):
         with self._evaluating():
             predicted = predict_dataset(self.module, self.description, request)
         return predicted if len(given) == len(unique) and (given == unique).all() else predicted.isel(time=position)
+
+    def update(self, data: NewData) -> Self:
+        """Learn new hours, exactly as `gpvae fit --ckpt_path last` with these data beside the earlier ones.
+
+        Hours that were learnt are skipped. Hours that do not make a whole task wait for the next update; `num_waiting`
+        says how many. Earlier tasks are scored again if their data are still where the run's config names them. The
+        run folder stays as it is until `save`; on any error the run stays as it was.
+
+        Args:
+            data: A dataset of xarray, or names of files or patterns, with the variables and locations of the run.
+
+        Returns:
+            The run itself.
+
+        Raises:
+            ValueError: Variables, locations or units do not fit, or hours before these are missing.
+        """
+        known, num_learnt = self.description, self.num_tasks
+        new = new_fields([*([] if self._waiting is None else [self._waiting]), data], known)
+        continuation = Continuation(known, num_learnt, new)
+
+        def change_stream(stream: TaskStream) -> None:
+            nonlocal continuation
+            assert isinstance(stream, SeriesStream)
+            continuation = Continuation(known, num_learnt, with_earlier(new, stream, known))
+            check_gap(continuation)
+            stream.go_on(continuation)
+
+        if continuation.num_tasks > num_learnt:
+            stream = self._learn(change_stream)
+            assert isinstance(stream, SeriesStream)
+            self.description = stream.description
+        self._waiting, self._waiting_is_saved = continuation.waiting(), False
+        learnt = counted(self.num_tasks - num_learnt, "new task")
+        rank_zero_info(
+            f"{learnt} learnt, {self.num_tasks} in all; {counted(self.num_waiting, 'hour')} wait for more data."
+        )
+        return self
+
+    @property
+    def num_waiting(self) -> int:
+        """The number of hours that were given to `update` and wait for more, as they do not make a whole task."""
+        return 0 if self._waiting is None else self._waiting.sizes["time"]
+
+    def _saved_waiting(self) -> xr.Dataset | None:
+        """Hours that waited when the run was saved, and were not learnt since."""
+        self._waiting_is_saved = True
+        path = self.folder / WAITING
+        if not path.is_file():
+            return None
+        waiting = xr.load_dataset(path, engine="netcdf4")
+        waiting = waiting.sel(time=waiting["time"] >= self.period[1])
+        return waiting if waiting.sizes["time"] else None
+
+    def _unsaved(self) -> bool:
+        return super()._unsaved() or not self._waiting_is_saved
+
+    def _save_waiting(self) -> None:
+        path = self.folder / WAITING
+        if self._waiting is None:
+            path.unlink(missing_ok=True)
+        else:
+            with replacing(path) as unfinished:
+                self._waiting.to_netcdf(unfinished, engine="netcdf4")
+        self._waiting_is_saved = True
 
     def _all_times(self) -> np.ndarray:
         begin, end = self.period
