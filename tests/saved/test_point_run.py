@@ -140,8 +140,7 @@ def test_an_update_is_one_more_task(points: Path, command: Command) -> None:
     again = gpvae.load(points / RUN)
     assert again.num_tasks == 4
     xr.testing.assert_identical(again.predict(x), after)
-    assert "inputs from 0.05" in repr(again)
-    assert "to 4" in repr(again)
+    assert "Toy, inputs from 0 to 4" in repr(again)
     more = np.linspace(4.05, 5, 20)
     again.update(more, np.cos(more)).save()
     assert gpvae.load(points / RUN).num_tasks == 5
