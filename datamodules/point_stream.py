@@ -26,10 +26,11 @@ class PointStream(TaskStream):
         stop_after: The number of tasks to learn, from the first; all if not given.
     """
 
-    input_dim: ClassVar[int]
+    input_dim: int
     """D, the dimension of an input."""
     likelihood: ClassVar[str]
     """The likelihood of the targets: "gaussian", "bernoulli" or "negative_binomial"."""
+    changeable = TaskStream.changeable | {"batch_size", "steps_per_epoch"}
 
     def __init__(
         self,
@@ -78,6 +79,15 @@ class PointStream(TaskStream):
         if self.tasks:
             return
         x, y = self.read()
+        self.tasks = self.scaled(self.split(x, y), x, y)
+
+    def split(self, x: Tensor, y: Tensor) -> list[Task]:
+        """The tasks, as measured.
+
+        Args:
+            x: All inputs, as measured `[N, D]`.
+            y: All targets, as measured `[N]`.
+        """
         tasks = split_tasks(x, y, self.num_tasks, self.num_test, self.seed, key=self.order)
         untested = [number for number, task in enumerate(tasks, start=1) if len(task.x_test) == 0]
         if untested:
@@ -85,7 +95,30 @@ class PointStream(TaskStream):
                 f"Of the tasks 1 to {self.num_tasks}, these have no test points: {untested}. Raise num_test (now "
                 f"{self.num_test}), lower num_tasks, or try another seed (now {self.seed})."
             )
-        self.tasks = self.scaled(tasks, x, y)
+        return tasks
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the dimensions of an input, for tables."""
+        return [f"x{dimension}" for dimension in range(1, self.input_dim + 1)]
+
+    def to_physical(self, prediction: dict[str, Tensor], task: int) -> dict[str, Tensor]:
+        """Predictions of test points in the units of the data: here unchanged.
+
+        Args:
+            prediction: Inputs `x` `[N, D]`, targets `y`, `mean` and `stddev` of their predictions, and which test
+                points of the task they are, `index` `[N]`.
+            task: The task, from 0.
+        """
+        return prediction
+
+    def input_values(self, x: Tensor) -> list[list[Any]]:
+        """Inputs as they are written to tables, a row for each.
+
+        Args:
+            x: Inputs in the units of the data `[N, D]`.
+        """
+        return x.tolist()
 
     @property
     def num_batches(self) -> int:

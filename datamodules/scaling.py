@@ -1,7 +1,44 @@
 """Scaling of inputs to a fixed interval and of targets to mean 0, variance 1."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
+
+
+@dataclass(frozen=True)
+class PointScaling:
+    """A scaling that is set once and then kept: inputs to [0, 1], targets to mean 0 and variance 1.
+
+    Args:
+        origin: What is mapped to 0 in each dimension of the inputs `[D]`.
+        extent: What is mapped to a length of 1 in each dimension `[D]`.
+        mean: The mean of the targets.
+        deviation: Their standard deviation.
+    """
+
+    origin: Tensor
+    extent: Tensor
+    mean: Tensor
+    deviation: Tensor
+
+    @classmethod
+    def fit(cls, x: Tensor, y: Tensor, standardise: bool = True) -> "PointScaling":
+        """The scaling of some points; a dimension in which they are all equal is only shifted.
+
+        Args:
+            x: Inputs `[N, D]`.
+            y: Targets `[N]`.
+            standardise: Whether to scale the targets; counts and labels stay as they are.
+        """
+        smallest, largest = torch.aminmax(x, dim=0)
+        extent = (largest - smallest).where(largest > smallest, 1.0)
+        mean, deviation = (y.mean(), y.std(correction=0)) if standardise else (y.new_zeros(()), y.new_ones(()))
+        return cls(smallest, extent, mean, deviation)
+
+    def to_model(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Inputs `[N, D]` and targets `[N]` on the scale of the model."""
+        return (x - self.origin) / self.extent, (y - self.mean) / self.deviation
 
 
 def minmax_scale(x: Tensor, low: float, high: float, like: Tensor | None = None) -> Tensor:

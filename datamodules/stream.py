@@ -28,6 +28,10 @@ class TaskStream(LightningDataModule, ABC):
     """The public files that it is read from."""
     resumable: frozenset[str] = frozenset({"stop_after", "predict_every"})
     """Options that may change when a run is resumed."""
+    changeable: frozenset[str] = frozenset({"epochs_per_task"})
+    """Options that may change between two tasks if the user accepts it."""
+    accept_changes = False
+    """Whether the user accepts that they differ from the checkpoint that a run is resumed from."""
 
     def __init__(
         self, num_tasks: int | None = 10, *, seed: int = 0, epochs_per_task: int = 1, stop_after: int | None = None

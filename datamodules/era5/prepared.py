@@ -18,6 +18,7 @@ from datamodules.data_folder import writable_folder
 from datamodules.era5.fields import Fields, Values
 from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
 from datamodules.era5.variables import check_observed
+from datamodules.splits import hold_out
 from gpvae.utils.atomic import creating_folder, remove_abandoned
 from gpvae.utils.locks import excludes_others, exclusive
 from gpvae.utils.row_store import Files, Memory, RowStore, compute_rows
@@ -86,8 +87,7 @@ def split_hours(
                 + _advice_on_length(hours_per_task, step)
                 + "Lower num_tasks or raise hours_per_task, choose another start, or give more files."
             )
-        num_test = min(max(round(test_share * len(indices)), 1), len(indices) - 1)
-        held_out = np.random.default_rng([seed, 1, task]).permutation(len(indices)) < num_test
+        held_out = hold_out(len(indices), test_share, seed, task)
         tasks.append(TaskHours(indices[~held_out], indices[held_out]))
     return tasks
 

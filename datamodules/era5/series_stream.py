@@ -58,6 +58,8 @@ class SeriesStream(TaskStream):
             for more series than fit in memory.
     """
 
+    changeable = TaskStream.changeable | {"batch_size"}
+
     def __init__(
         self,
         num_tasks: int | None = 10,
