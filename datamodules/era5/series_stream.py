@@ -13,7 +13,8 @@ from torch import Tensor
 
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
-from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, prepare_on_disk, split_hours
+from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, split_hours
+from datamodules.era5.prepared_files import prepare_on_disk
 from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_minimum
 
@@ -111,7 +112,7 @@ class SeriesStream(TaskStream):
             )
             tasks = [merge(split)] if self.joint else split
             if self.on_disk:
-                irrelevant = ("batch_size", "epochs_per_task", "stop_after", "predict_every")
+                irrelevant = self.resumable | self.changeable
                 options = {name: value for name, value in self.hparams.items() if name not in irrelevant}
                 prepared = prepare_on_disk(fields, tasks, split[0].train, options)
             else:
