@@ -30,6 +30,10 @@ class TaskStream(LightningDataModule, ABC):
     """Options that may change when a run is resumed."""
     scores_all_tasks: bool = True
     """Whether the test data of all tasks are here; if not, there are no scores over all tasks."""
+    changeable: frozenset[str] = frozenset({"epochs_per_task"})
+    """Options that may change between two tasks if the user accepts it."""
+    accept_changes = False
+    """Whether the user accepts that they differ from the checkpoint that a run is resumed from."""
 
     def __init__(
         self, num_tasks: int | None = 10, *, seed: int = 0, epochs_per_task: int = 1, stop_after: int | None = None

@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from callbacks.figures import stream, time_panels
+from callbacks.figures import time_panels
 from callbacks.figures.units import readable_location, readable_units
 from gpvae.plotting.canvas import GREY, INK, LABEL, SMALL, TITLE, add_legend, blank_figure, label_axes, style_axes
 
@@ -83,17 +82,17 @@ def predicted_points_figure(
     """Mean and 90 % interval over one input.
 
     Args:
-        predicted: `mean`, and `quantiles` 0.05 and 0.95, over `x`, in order.
+        predicted: `mean`, and `quantiles` 0.05 and 0.95, over one input, in order.
         observed: Inputs and targets.
         title: The title.
         dpi: Pixels per inch.
     """
     figure, ax = blank_figure(7.2, 2.7, dpi)
-    x, mean = (torch.tensor(predicted[name].values) for name in ("x", "mean"))
-    lower, upper = (torch.tensor(predicted["quantiles"].sel(quantile=level).values) for level in INTERVAL)
-    stream.draw_prediction(ax, x, mean, (lower, upper), "mean, 90 % interval")
+    mean = predicted["mean"]
+    x, (lower, upper) = mean[mean.dims[0]].values, (predicted["quantiles"].sel(quantile=level) for level in INTERVAL)
+    time_panels.draw_prediction(ax, x, mean.values, lower.values, upper.values, "90 % interval")
     if observed is not None:
         ax.plot(*map(np.ravel, observed), ".", color=GREY, ms=4, mew=0, label="observed", zorder=2)
-    label_axes(ax, "x", "y", title)
+    label_axes(ax, str(mean.dims[0]), "y", title)
     add_legend(ax)
     return figure

@@ -14,7 +14,8 @@ from datamodules.era5.continuation import Continuation
 from datamodules.era5.description import Coordinates, SeriesDescription
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
-from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, prepare_on_disk, split_hours
+from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, split_hours
+from datamodules.era5.prepared_files import prepare_on_disk
 from datamodules.era5.times_to_predict import group_times, prediction_loader, unobserved
 from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_minimum
@@ -43,6 +44,8 @@ class SeriesStream(TaskStream):
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
             for more series than fit in memory.
     """
+
+    changeable = TaskStream.changeable | {"batch_size"}
 
     def __init__(
         self,
@@ -99,7 +102,7 @@ class SeriesStream(TaskStream):
             )
             tasks = [merge(split)] if self.joint else split
             if self.on_disk:
-                irrelevant = ("batch_size", "epochs_per_task", "stop_after", "predict_every")
+                irrelevant = self.resumable | self.changeable
                 options = {name: value for name, value in self.hparams.items() if name not in irrelevant}
                 prepared = prepare_on_disk(fields, tasks, split[0].train, options)
             else:

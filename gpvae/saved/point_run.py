@@ -21,8 +21,10 @@ from datamodules.point_scale import PointScale
 from datamodules.splits import Task
 from gpvae.modules import StreamingGP
 from gpvae.saved.run import DPI, SavedRun, counted
+from gpvae.saved.selection import find_times
 from gpvae.utils import checks
 
+EPOCH = np.datetime64(0, "ns")
 #: Grid points of a figure.
 NUM_POINTS = 500
 
@@ -32,7 +34,7 @@ class SavedPointRun(SavedRun[StreamingGP]):
 
     Attributes:
         scale: The scale on which the points were learnt; None if their stream keeps that to itself.
-        ranges: The smallest and largest training input of each task, as measured `[tasks, 2, D]`.
+        description: What is known of the stream: its name, scale and range, and of a table its columns.
     """
 
     def __init__(
@@ -44,9 +46,23 @@ class SavedPointRun(SavedRun[StreamingGP]):
         allow: Sequence[str] = (),
     ) -> None:
         super().__init__(folder, module, checkpoint, allow)
-        self._name = description["name"]
+        self.description = description
         self.scale = None if description["scale"] is None else PointScale(**description["scale"])
-        self.ranges: Tensor = description["ranges"]
+
+    @property
+    def ranges(self) -> Tensor:
+        """The smallest and largest training input of each task that was learnt, as measured `[tasks, 2, D]`."""
+        return self.description["ranges"][: self.num_tasks]
+
+    @property
+    def _name(self) -> str:
+        return self.description["name"]
+
+    @property
+    def inputs(self) -> list[str]:
+        """The names of the inputs."""
+        dims = self.description["ranges"].shape[-1]
+        return self.description.get("inputs") or (["x"] if dims == 1 else [f"x{dim}" for dim in range(1, dims + 1)])
 
     def predict(
         self, x: ArrayLike | Tensor, *, quantiles: Sequence[float] = QUANTILES, num_samples: int = 0
@@ -68,22 +84,20 @@ class SavedPointRun(SavedRun[StreamingGP]):
         levels = list(map(float, quantiles))
         if not all(0 < level < 1 for level in levels):
             raise ValueError(f"quantiles are {levels}: each must be between 0 and 1, such as 0.05")
-        points = checks.inputs(np.asarray(x) if hasattr(x, "values") else x, self._as_measured)
-        scale = self._known_scale()
+        points, scale = self._points(x), self._known_scale()
         inputs = scale.inputs(points).to(self.module.device)
         with self._evaluating():
             y = self.module.predict(inputs)
             below = torch.stack([quantile(y, level).cpu() for level in levels]) if levels else y.mean.new_zeros(0)
             samples = self._sample(inputs, num_samples) if num_samples else None
-        dim = "x" if points.shape[1] == 1 else "point"
-        names = ["x"] if points.shape[1] == 1 else [f"x{number}" for number in range(1, points.shape[1] + 1)]
+        dim = self.inputs[0] if points.shape[1] == 1 else "point"
         parts = {
             "mean": ((dim,), scale.measured(y.mean.cpu())),
             "stddev": ((dim,), y.stddev.cpu() * scale.deviation),
             "quantiles": (("quantile", dim), scale.measured(below)),
             **({} if samples is None else {"samples": (("sample", dim), scale.measured(samples))}),
         }
-        coords = {name: (dim, points[:, number].numpy()) for number, name in enumerate(names)}
+        coords = {name: (dim, self._as_given(points, number)) for number, name in enumerate(self.inputs)}
         attrs = {"source": f"{type(self.module).__name__} after {counted(self.num_tasks, 'task')} of {self._name}"}
         return xr.Dataset(
             {name: (dims, values.numpy()) for name, (dims, values) in parts.items()},
@@ -107,11 +121,10 @@ class SavedPointRun(SavedRun[StreamingGP]):
         Raises:
             ValueError: Points are missing, not finite, or do not suit the likelihood.
         """
-        points = checks.inputs(np.asarray(x) if hasattr(x, "values") else x, self._as_measured)
+        points, scale, learnt = self._points(x), self._known_scale(), self.num_tasks
         targets = checks.targets(np.asarray(y) if hasattr(y, "values") else y, points, torch.Size())
-        scale, learnt = self._known_scale(), self.num_tasks
         self.module.check_task(scale.inputs(points), scale.targets(targets))
-        ranges = self.ranges[:learnt]
+        task = Task(points, targets, points[:0], targets[:0])
 
         def change_stream(stream: TaskStream) -> None:
             assert isinstance(stream, PointStream)
@@ -120,10 +133,9 @@ class SavedPointRun(SavedRun[StreamingGP]):
                 stream.setup()
             except (OSError, ValueError) as error:
                 rank_zero_info(f"Earlier tasks are not scored again, because their data cannot be read: {error}")
-            stream.scale = scale
-            stream.go_on(Task(points, targets, points[:0], targets[:0]), learnt, ranges)
+            stream.go_on(task, learnt, self.description)
 
-        self.ranges = self._learn(change_stream).describe()["ranges"]
+        self.description = self._learn(change_stream).describe()
         rank_zero_info(f"1 new task of {counted(len(points), 'point')} learnt, {self.num_tasks} in all.")
         return self
 
@@ -136,9 +148,18 @@ class SavedPointRun(SavedRun[StreamingGP]):
             y = Normal(f, likelihood.noise.sqrt()) if hasattr(likelihood, "noise") else likelihood(f)
             return y.sample().cpu()
 
-    @property
-    def _as_measured(self) -> Tensor:
-        return torch.zeros((), dtype=torch.float64)
+    def _points(self, x: Any) -> Tensor:  # noqa: ANN401
+        """Inputs as numbers `[N, D]`; times of a table become hours since 1970, as when it was read."""
+        if self.description.get("times") == [True]:
+            x = (find_times(x) - EPOCH) / np.timedelta64(1, "h")
+        return checks.inputs(np.asarray(x) if hasattr(x, "values") else x, torch.zeros((), dtype=torch.float64))
+
+    def _as_given(self, points: Tensor, number: int) -> np.ndarray:
+        """One of the inputs, as times if they are."""
+        values = points[:, number].numpy()
+        if not self.description.get("times", [False] * points.shape[1])[number]:
+            return values
+        return EPOCH + (3_600_000 * values).round().astype("timedelta64[ms]")
 
     def _known_scale(self) -> PointScale:
         if self.scale is None:
@@ -165,17 +186,23 @@ class SavedPointRun(SavedRun[StreamingGP]):
         if self.ranges.shape[-1] != 1:
             raise ValueError(f"the run has {self.ranges.shape[-1]} inputs: predictions over one input can be drawn")
         if x is None:
-            learnt = self.ranges[: self.num_tasks]
-            x = torch.linspace(float(learnt[:, 0].min()), float(learnt[:, 1].max()), NUM_POINTS, dtype=torch.float64)
-        predicted = self.predict(x, quantiles=(0.05, 0.95)).sortby("x")
+            low, high = float(self.ranges[:, 0].min()), float(self.ranges[:, 1].max())
+            grid = torch.linspace(low, high, NUM_POINTS, dtype=torch.float64)[:, None]
+            x = self._as_given(grid, 0)
+        predicted = self.predict(x, quantiles=(0.05, 0.95)).sortby(self.inputs[0])
         return predicted_points_figure(
             predicted, observed, f"After {counted(self.num_tasks, 'task')} of {self._name}", dpi
         )
 
     def _describe_data(self) -> str:
-        learnt = self.ranges[: self.num_tasks]
-        if not len(learnt):
+        if not self.num_tasks:
             return self._name
-        low, high = learnt[:, 0].amin(0).tolist(), learnt[:, 1].amax(0).tolist()
-        spans = [f"{begin:g} to {end:g}" for begin, end in zip(low, high, strict=True)]
-        return f"{self._name}, inputs from {', '.join(spans[:3])}" + (", ..." if len(spans) > 3 else "")
+        ends = torch.stack([self.ranges[:, 0].amin(0), self.ranges[:, 1].amax(0)])
+        spans = [f"{name} from {_shown(self._as_given(ends, n))}" for n, name in enumerate(self.inputs)]
+        return f"{self._name}, {', '.join(spans[:3])}" + (", ..." if len(spans) > 3 else "")
+
+
+def _shown(ends: np.ndarray) -> str:
+    if ends.dtype.kind == "M":
+        return " to ".join(np.datetime_as_string(ends, unit="m"))
+    return f"{ends[0]:g} to {ends[1]:g}"

@@ -19,13 +19,13 @@ SAME_DEGREES = 1e-5
 NAMES = {"latitude": ("latitude", "lat"), "longitude": ("longitude", "lon", "lng")}
 
 
-def find_times(times: Any, origin: np.datetime64) -> NDArray[np.datetime64]:  # noqa: ANN401
+def find_times(times: Any, origin: np.datetime64 | None = None) -> NDArray[np.datetime64]:  # noqa: ANN401
     """Times as datetime64 in nanoseconds `[T]`, in the given order.
 
     Args:
         times: Anything that pandas converts to times: an index, strings, datetimes, a coordinate of xarray; one or
             several. A time zone is converted to UTC.
-        origin: The first hour of the stream.
+        origin: The first hour of the stream, before which there is nothing to predict.
 
     Raises:
         ValueError: They are not times, or before the first hour.
@@ -46,7 +46,7 @@ def find_times(times: Any, origin: np.datetime64) -> NDArray[np.datetime64]:  # 
     found = index.tz_localize(None).to_numpy().astype("datetime64[ns]")
     if np.isnat(found).any():
         raise ValueError(f"{int(np.isnat(found).sum())} of {len(found)} times are missing (NaT): leave them out")
-    if found.min() < origin:
+    if origin is not None and found.min() < origin:
         first, start = np.datetime_as_string([found.min(), origin], unit="m")
         raise ValueError(f"the first of the times is {first}, and the stream begins at {start}: give later times")
     return found

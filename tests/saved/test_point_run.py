@@ -63,7 +63,7 @@ def test_measured_data_come_back_in_their_units(tmp_path: Path) -> None:
     scaled = data.scale.inputs(torch.from_numpy(years.to_numpy())[:, None])
     y = module.predict(scaled)
     np.testing.assert_allclose(found["stddev"], y.stddev * data.scale.deviation, rtol=1e-12)
-    assert "Hill, inputs from 1900 to 1999" in repr(run)
+    assert "Hill, x from 1900 to 1999" in repr(run)
     with pytest.raises(FileNotFoundError, match=r"has no config.yaml"):
         run.update([2001.0], [5000.0])
     assert render(run.plot(observed=(years, found["mean"]))).std() > 0
@@ -140,7 +140,7 @@ def test_an_update_is_one_more_task(points: Path, command: Command) -> None:
     again = gpvae.load(points / RUN)
     assert again.num_tasks == 4
     xr.testing.assert_identical(again.predict(x), after)
-    assert "Toy, inputs from 0 to 4" in repr(again)
+    assert "Toy, x from 0 to 4" in repr(again)
     more = np.linspace(4.05, 5, 20)
     again.update(more, np.cos(more)).save()
     assert gpvae.load(points / RUN).num_tasks == 5
@@ -175,3 +175,29 @@ def test_wrong_points_are_refused(points: Path) -> None:
     with pytest.raises(ValueError, match=r"x has 2 input dimension\(s\)"):
         run.predict([[1.0, 2.0]])
     assert run.num_tasks == 3
+
+
+def test_a_table_with_times(tmp_path: Path, command: Command) -> None:
+    times = pd.date_range("2020-01-01", periods=130, freq="3h")
+    heights = 10 + 3 * np.sin(np.arange(130) / 8)
+    pd.DataFrame({"when": times, "height": heights}).to_csv(tmp_path / "tide.csv", index=False)
+    data = {"class_path": "DataTable", "paths": "tide.csv", "points_per_task": 40}
+    model = {"class_path": "StreamingGP", "num_inducing": 30}
+    write_config(tmp_path, model=model, data=data)
+    command(tmp_path, "fit", "-c", "small.yaml")
+    run = gpvae.load(tmp_path / RUN)
+    assert run.num_tasks == 3
+    assert "DataTable, when from 2020-01-01T" in repr(run)
+    found = run.predict(times[:120])
+    assert (found["when"].values == times[:120].to_numpy()).all()
+    np.testing.assert_allclose(found["mean"], heights[:120], atol=0.5)
+    command(tmp_path, "predict", "-c", "small.yaml")
+    table = pd.read_csv(tmp_path / RUN / "predictions.csv")
+    np.testing.assert_allclose(run.predict(table["when"])["mean"], table["mean"], rtol=1e-9)
+    assert render(run.plot()).std() > 0
+    run.update(times[120:], heights[120:]).save()
+    assert gpvae.load(tmp_path / RUN).num_tasks == 4
+    (tmp_path / "tide.csv").unlink()
+    again = gpvae.load(tmp_path / RUN).update(times[-1:] + pd.Timedelta(hours=3), [10.0])
+    assert again.num_tasks == 5
+    again.save()
