@@ -85,7 +85,8 @@ def open_fields(
         digest: Whether a digest of the values is part of the sources, which takes reading all of them: for a dataset,
             which has no files to tell it from others.
     """
-    with Archive(paths) as archive:
+    only = locations[0] if locations is not None and len(locations) == 1 and len(locations[0]) == 2 else None
+    with Archive(paths, location=only) as archive:
         mask = archive.read_static("lsm")
         if land_only and mask is None:
             raise ValueError(
@@ -170,7 +171,7 @@ def _nearest(
             raise ValueError(
                 f"{location} in `locations` is not a latitude and a longitude in degrees, such as [52, 0]."
             )
-        distances = _angular_distance(grid.cells[allowed], location[0], location[1])
+        distances = _angular_distance(grid.cells[allowed], np.array(location, dtype=np.float64))
         nearest = int(distances.argmin())
         if distances[nearest] > _max_distance(grid):
             raise ValueError(
@@ -185,16 +186,22 @@ def _nearest(
     return np.array(chosen)
 
 
-def _angular_distance(cells: NDArray[np.float64], latitude: float, longitude: float) -> NDArray[np.float64]:
-    """Great-circle distance, as an angle in degrees (haversine formula) `[C]`."""
-    there, here = np.radians(cells), np.radians([latitude, longitude])
+def _angular_distance(cells: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Great-circle distances between latitudes and longitudes `[..., 2]`, as angles in degrees (haversine formula)."""
+    there, here = np.radians(cells), np.radians(others)
     half = np.sin((there - here) / 2) ** 2
-    return np.degrees(2 * np.arcsin(np.sqrt(half[:, 0] + np.cos(there[:, 0]) * np.cos(here[0]) * half[:, 1])))
+    return np.degrees(
+        2 * np.arcsin(np.sqrt(half[..., 0] + np.cos(there[..., 0]) * np.cos(here[..., 0]) * half[..., 1]))
+    )
 
 
 def _max_distance(grid: Grid) -> float:
     """How far a location may be from the nearest cell: one step of the grid, or 1° if the files have a list of them."""
     if len(grid.dims) == 1:
         return 1.0
-    steps = [np.diff(np.sort(axis)).max() for axis in (grid.latitude, grid.longitude) if len(axis) > 1]
-    return float(max(steps, default=1.0))
+    if grid.is_curvilinear:
+        cells = grid.cells.reshape(*grid.shape, 2)
+        steps = [_angular_distance(cells[1:], cells[:-1]), _angular_distance(cells[:, 1:], cells[:, :-1])]
+    else:
+        steps = [np.diff(np.sort(axis)) for axis in (grid.latitude, grid.longitude)]
+    return float(max((step.max() for step in steps if step.size), default=1.0))
