@@ -60,6 +60,7 @@ class ERA5(SeriesStream):
             values standardised, as in the stream.
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
             for more series than fit in memory.
+        times_per_task: The number of times of each task, instead of `hours_per_task`: for files with irregular times.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class ERA5(SeriesStream):
         predict_every: float | None = None,
         joint: bool = False,
         on_disk: bool = False,
+        times_per_task: int | None = None,
     ) -> None:
         if source == "sample" and num_tasks is None:
             num_tasks = 10
@@ -103,6 +105,7 @@ class ERA5(SeriesStream):
             predict_every=predict_every,
             joint=joint,
             on_disk=on_disk,
+            times_per_task=times_per_task,
         )
         if isinstance(points, str):
             if points not in ("all", "none"):
@@ -115,6 +118,10 @@ class ERA5(SeriesStream):
         if (source == "files") != (paths is not None):
             raise ValueError(
                 f"source is {source!r} and paths is {paths!r}: source 'files' needs paths, the others take none."
+            )
+        if times_per_task is not None and source != "files":
+            raise ValueError(
+                f"times_per_task is {times_per_task} and source is {source!r}, which is hourly: give hours_per_task."
             )
         if not download_hours > 0:
             raise ValueError(f"download_hours is {download_hours}: it must be more than 0, such as 24.")
@@ -175,7 +182,7 @@ class ERA5(SeriesStream):
             self._files(),
             names,
             self.start,
-            None if self.num_parts is None else self.num_hours,
+            None if self.num_parts is None or self.times_per_task is not None else self.num_hours,
             end=self.end,
             points=self.points,
             locations=self.locations,
@@ -203,19 +210,23 @@ class ERA5(SeriesStream):
         file_hours = self.fields.file_hours
         assert file_hours is not None
         assert self.num_parts is not None
-        unused = int((file_hours >= self.num_hours).sum())
+        end = self.begin_of(self.num_parts)
+        unused = int((file_hours >= end).sum())
         if not unused:
             return
-        length = file_hours[-1] + self.fields.step
+        if self.times_per_task is None:
+            name, size, length = "hours_per_task", self.hours_per_task, float(file_hours[-1] + self.fields.step)
+        else:
+            name, size, length = "times_per_task", self.times_per_task, float((file_hours >= 0).sum())
         options = {
-            "num_tasks": (self.num_parts, int(length // self.hours_per_task)),
-            "hours_per_task": (self.hours_per_task, int(length // self.num_parts)),
+            "num_tasks": (self.num_parts, int(length // size)),
+            name: (size, int(length // self.num_parts)),
         }
         larger = [f"{name} to {needed}" for name, (present, needed) in options.items() if needed > present]
-        unit = "hours" if self.fields.step == 1 else "times"
+        unit = "hours" if self.fields.step == 1 and self.times_per_task is None else "times"
         rank_zero_info(
             f"The last {unused:,} of {len(file_hours):,} {unit} in the files are not used: they are after the end of "
-            f"the stream, {self.num_parts} task(s) of {self.hours_per_task} hours. "
+            f"the stream, {self.num_parts} task(s) of {size} {name.partition('_')[0]}. "
             + (f"To use them, set {' or '.join(larger)}." if larger else "They are too few for longer or more tasks.")
         )
 

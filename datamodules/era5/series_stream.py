@@ -14,6 +14,7 @@ from torch import Tensor
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
 from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, prepare_on_disk, split_hours
+from datamodules.era5.task_length import TaskLength
 from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_minimum
 
@@ -56,6 +57,7 @@ class SeriesStream(TaskStream):
             values standardised, as in the stream.
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
             for more series than fit in memory.
+        times_per_task: The number of times of each task, instead of `hours_per_task`: for times at irregular intervals.
     """
 
     def __init__(
@@ -71,11 +73,14 @@ class SeriesStream(TaskStream):
         predict_every: float | None = None,
         joint: bool = False,
         on_disk: bool = False,
+        times_per_task: int | None = None,
     ) -> None:
         super().__init__(
             1 if joint and num_tasks else num_tasks, seed=seed, epochs_per_task=epochs_per_task, stop_after=stop_after
         )
-        check_minimum(hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1))
+        check_minimum(
+            hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1), times_per_task=(times_per_task, 2)
+        )
         if not 0 < test_share < 1:
             raise ValueError(f"test_share is {test_share}: it must be between 0 and 1, such as 0.2.")
         if predict_every is not None and not 1 / 3600 <= predict_every < float("inf"):
@@ -84,7 +89,7 @@ class SeriesStream(TaskStream):
             )
         self.hours_per_task, self.test_share, self.batch_size = hours_per_task, test_share, batch_size
         self.predict_every, self.joint, self.num_parts = predict_every, joint, num_tasks
-        self.on_disk = on_disk
+        self.on_disk, self.times_per_task = on_disk, times_per_task
         self._data: tuple[Fields, Prepared] | None = None
         self.hparams.pop("on_disk", None)  # a run may be resumed with another value: the data are the same
 
@@ -102,11 +107,10 @@ class SeriesStream(TaskStream):
             return
         with self.open() as fields:
             if self.num_parts is None:
-                self.num_parts = self._count_tasks(fields)
+                self.num_parts = self.task_length.count(fields)
                 self._num_tasks = 1 if self.joint else self.num_parts
-            split = split_hours(
-                fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed, fields.step
-            )
+            cut = fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed, fields.step
+            split = split_hours(*cut, times_per_task=self.times_per_task)
             tasks = [merge(split)] if self.joint else split
             if self.on_disk:
                 irrelevant = ("batch_size", "epochs_per_task", "stop_after", "predict_every")
@@ -116,27 +120,14 @@ class SeriesStream(TaskStream):
                 values = fields.read(0, len(fields.hours))  # faster than task by task
                 prepared = prepare(fields, tasks, split[0].train, read=lambda first, before: values[:, first:before])
         self._data = fields, prepared
-        num_used = np.count_nonzero(fields.hours < self.num_hours)
+        num_used = np.count_nonzero(fields.hours < self.begin_of(self.num_parts))
         times = f"{num_used} of {self.num_hours} hours"
-        if fields.step != 1:
+        if fields.step != 1 or self.times_per_task is not None:
             times = f"{num_used} times, one every {fields.step:g} hours, in {self.num_hours} hours"
         rank_zero_info(
             f"{self.num_series} series of {self.num_variables} variables, {times} from "
             f"{np.datetime_as_string(fields.origin, unit='m')}, {prepared.observed:.1%} of the values observed."
         )
-
-    def _count_tasks(self, fields: Fields) -> int:
-        """The number of whole tasks in the data; the hours after them wait for more data."""
-        num_hours = int(fields.hours[-1] + fields.step)
-        num_tasks, waiting = divmod(num_hours, self.hours_per_task)
-        if num_tasks == 0:
-            raise ValueError(
-                f"The data span {num_hours} hours, less than one task of {self.hours_per_task} hours: lower "
-                "hours_per_task, or add data."
-            )
-        if waiting:
-            rank_zero_info(f"The data make {num_tasks} whole task(s); the last {waiting} hours wait for more data.")
-        return num_tasks
 
     def identity(self) -> dict[str, Any]:
         """Locations, variables, first hour and scale of the first task; empty until `setup`.
@@ -155,9 +146,24 @@ class SeriesStream(TaskStream):
         }
 
     @property
+    def task_length(self) -> TaskLength:
+        """The length of each task."""
+        return TaskLength(self.hours_per_task, self.times_per_task)
+
+    @property
     def num_hours(self) -> int:
         """The length of the stream in hours, including missing ones."""
+        if self.times_per_task is not None:
+            return round(self.begin_of(self.num_parts or self.num_tasks))
         return (self.num_parts or self.num_tasks) * self.hours_per_task
+
+    def begin_of(self, task: int) -> float:
+        """The hour at which a task begins; of a task after the last, the hour at which the last one ends.
+
+        Args:
+            task: The task, from 0.
+        """
+        return self.task_length.begin_of(task, self.fields)
 
     @property
     def num_series(self) -> int:
