@@ -30,15 +30,18 @@ class ERA5(SeriesStream):
 
     Args:
         source: The source of the data: "sample" is synthetic weather over Britain, and needs no files or network;
-            "files" are netCDF files of your own; "cds" downloads them from the Copernicus Climate Data Store, with the
+            "files" are files of your own; "cds" downloads them from the Copernicus Climate Data Store, with the
             key that cdsapi finds, into the folder GPVAE_DATA_DIR.
-        paths: Names of files or patterns such as `data/era5_*.nc`, for source "files": netCDF of the old or the new
-            Climate Data Store, or zip archives of it. From Python also a dataset of xarray, in one of their layouts.
+        paths: Names of files or patterns such as `data/era5_*.nc`, for source "files": netCDF, GRIB, CSV, zip archives
+            of them, and Zarr by folder or URL, of the Climate Data Store or any model. From Python also a dataset of
+            xarray.
         variables: Names of variables, long as in requests (2m_temperature) or short as in files (t2m). If not given,
-            the seventeen defaults, and for source "files" all that change with time.
+            the seventeen defaults, and for source "files" all that change with time. A level is part of the name, as in
+            t@850.
         points: The number of locations to draw at random from the grid. `all`, `none` and null all mean the whole
             grid, which is also taken if it has fewer cells.
-        locations: Latitude and longitude of locations, whose nearest grid cells are taken; instead of `points`.
+        locations: Latitude and longitude of locations, whose nearest grid cells are taken; instead of `points`. A
+            single one is also the location of files that state none.
         land_only: Whether to take locations on land only; files then need the land-sea mask, lsm.
         area: North, west, south and east edges of the region to download, in degrees.
         download_hours: Hours after which to give up downloads; a later run resumes the jobs in the queue.
