@@ -99,7 +99,8 @@ def _draw_panels(
 def _label_tasks(panels: Sequence[Axes], stream: SeriesStream, spans: Sequence[Span]) -> None:
     for ax, span in zip(panels, spans, strict=True):
         middles = [(begin + end) / 2 for begin, end in pairwise(span.edges)]
-        names = [f"task {1 + int(hour // stream.hours_per_task)}" for hour in middles]
+        begins = np.array([stream.begin_of(task) for task in range(stream.num_learnt)])
+        names = [f"task {np.searchsorted(begins, hour, side='right')}" for hour in middles]
         time_panels.label_tasks(ax, _dates(stream, np.array(middles)), names)
 
 

@@ -55,7 +55,7 @@ class Span:
             series: Indices of the series `[B]`.
             num_points: Number of times of the prediction.
         """
-        edges = [float(stream.hours_per_task * task) for task in (*tasks, tasks.stop)]
+        edges = [stream.begin_of(task) for task in (*tasks, tasks.stop)]
         times = torch.linspace(edges[0], edges[-1] - 1, num_points, dtype=torch.float64)
         device = vae.decoder.log_scale.device
         y = stream.to_physical(smooth_samples(vae, times.to(device), series.to(device)).cpu(), series)

@@ -74,7 +74,7 @@ def _predict(
     values = np.empty((len(variables), 2 + len(request.quantiles), *size), np.float32)
     samples = np.empty((len(variables), module.num_samples, *size), np.float32) if request.samples else None
     begin = 0
-    for times in group_times(hours, stream.hours_per_task):
+    for times in group_times(hours, stream.task_begins):
         columns = slice(begin, begin + len(times))
         begin += len(times)
         for batch in prediction_loader(unobserved(times, len(request.series), stream.num_variables)):

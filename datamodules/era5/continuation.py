@@ -91,8 +91,9 @@ class Continuation:
         Args:
             prepared: The result of `prepare`.
         """
-        earlier = self.known.task_sizes[: self.num_learnt]
-        return replace(self.known, task_sizes=(*earlier, *prepared.sizes[self.num_learnt :]))
+        sizes = *self.known.task_sizes[: self.num_learnt], *prepared.sizes[self.num_learnt :]
+        begins = tuple(float(task * self.known.hours_per_task) for task in range(self.num_tasks + 1))
+        return replace(self.known, task_sizes=sizes, task_begins=begins)
 
     def waiting(self) -> xr.Dataset | None:
         """The hours after the last whole task, as a dataset that can be given again; None if there are none."""

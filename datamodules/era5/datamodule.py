@@ -32,15 +32,18 @@ class ERA5(SeriesStream):
 
     Args:
         source: The source of the data: "sample" is synthetic weather over Britain, and needs no files or network;
-            "files" are netCDF files of your own; "cds" downloads them from the Copernicus Climate Data Store, with the
+            "files" are files of your own; "cds" downloads them from the Copernicus Climate Data Store, with the
             key that cdsapi finds, into the folder GPVAE_DATA_DIR.
-        paths: Names of files or patterns such as `data/era5_*.nc`, for source "files": netCDF of the old or the new
-            Climate Data Store, or zip archives of it. From Python also a dataset of xarray, in one of their layouts.
+        paths: Names of files or patterns such as `data/era5_*.nc`, for source "files": netCDF, GRIB, CSV, zip archives
+            of them, and Zarr by folder or URL, of the Climate Data Store or any model. From Python also a dataset of
+            xarray.
         variables: Names of variables, long as in requests (2m_temperature) or short as in files (t2m). If not given,
-            the seventeen defaults, and for source "files" all that change with time.
+            the seventeen defaults, and for source "files" all that change with time. A level is part of the name, as in
+            t@850.
         points: The number of locations to draw at random from the grid. `all`, `none` and null all mean the whole
             grid, which is also taken if it has fewer cells.
-        locations: Latitude and longitude of locations, whose nearest grid cells are taken; instead of `points`.
+        locations: Latitude and longitude of locations, whose nearest grid cells are taken; instead of `points`. A
+            single one is also the location of files that state none.
         land_only: Whether to take locations on land only; files then need the land-sea mask, lsm.
         area: North, west, south and east edges of the region to download, in degrees.
         download_hours: Hours after which to give up downloads; a later run resumes the jobs in the queue.
@@ -62,6 +65,7 @@ class ERA5(SeriesStream):
             values standardised, as in the stream.
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
             for more series than fit in memory.
+        times_per_task: The number of times of each task, instead of `hours_per_task`: for files with irregular times.
     """
 
     def __init__(
@@ -88,6 +92,7 @@ class ERA5(SeriesStream):
         predict_every: float | None = None,
         joint: bool = False,
         on_disk: bool = False,
+        times_per_task: int | None = None,
     ) -> None:
         if source == "sample" and num_tasks is None:
             num_tasks = 10
@@ -105,6 +110,7 @@ class ERA5(SeriesStream):
             predict_every=predict_every,
             joint=joint,
             on_disk=on_disk,
+            times_per_task=times_per_task,
         )
         if isinstance(points, str):
             if points not in ("all", "none"):
@@ -117,6 +123,10 @@ class ERA5(SeriesStream):
         if (source == "files") != (paths is not None):
             raise ValueError(
                 f"source is {source!r} and paths is {paths!r}: source 'files' needs paths, the others take none."
+            )
+        if times_per_task is not None and source != "files":
+            raise ValueError(
+                f"times_per_task is {times_per_task} and source is {source!r}, which is hourly: give hours_per_task."
             )
         if not download_hours > 0:
             raise ValueError(f"download_hours is {download_hours}: it must be more than 0, such as 24.")
@@ -179,7 +189,7 @@ class ERA5(SeriesStream):
             self._files(),
             names,
             self.start,
-            None if self.num_parts is None else self.num_hours,
+            None if self.num_parts is None or self.times_per_task is not None else self.num_hours,
             end=self.end,
             points=self.points,
             locations=self.locations,
@@ -218,19 +228,23 @@ class ERA5(SeriesStream):
         file_hours = self.fields.file_hours
         assert file_hours is not None
         assert self.num_parts is not None
-        unused = int((file_hours >= self.num_hours).sum())
+        end = self.begin_of(self.num_parts)
+        unused = int((file_hours >= end).sum())
         if not unused:
             return
-        length = file_hours[-1] + self.fields.step
+        if self.times_per_task is None:
+            name, size, length = "hours_per_task", self.hours_per_task, float(file_hours[-1] + self.fields.step)
+        else:
+            name, size, length = "times_per_task", self.times_per_task, float((file_hours >= 0).sum())
         options = {
-            "num_tasks": (self.num_parts, int(length // self.hours_per_task)),
-            "hours_per_task": (self.hours_per_task, int(length // self.num_parts)),
+            "num_tasks": (self.num_parts, int(length // size)),
+            name: (size, int(length // self.num_parts)),
         }
         larger = [f"{name} to {needed}" for name, (present, needed) in options.items() if needed > present]
-        unit = "hours" if self.fields.step == 1 else "times"
+        unit = "hours" if self.fields.step == 1 and self.times_per_task is None else "times"
         rank_zero_info(
             f"The last {unused:,} of {len(file_hours):,} {unit} in the files are not used: they are after the end of "
-            f"the stream, {self.num_parts} task(s) of {self.hours_per_task} hours. "
+            f"the stream, {self.num_parts} task(s) of {size} {name.partition('_')[0]}. "
             + (f"To use them, set {' or '.join(larger)}." if larger else "They are too few for longer or more tasks.")
         )
 

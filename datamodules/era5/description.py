@@ -41,6 +41,7 @@ class SeriesDescription:
         hours_per_task: The length of each task in hours, including missing ones.
         step: The hours from one time of the files to the next.
         task_sizes: The number of hours with data in each task.
+        task_begins: The hour at which each task begins, and that at which the last one ends.
         synthetic: Whether the data are synthetic, which results should state.
         land: Which series are on land `[S]`; None if the files do not say.
     """
@@ -52,6 +53,7 @@ class SeriesDescription:
     hours_per_task: int
     step: float
     task_sizes: tuple[int, ...]
+    task_begins: tuple[float, ...]
     synthetic: bool = False
     land: NDArray[np.bool_] | None = None
 
@@ -62,6 +64,7 @@ class SeriesDescription:
         scaling: Scaling,
         hours_per_task: int,
         task_sizes: tuple[int, ...],
+        task_begins: tuple[float, ...],
         *,
         name: str,
         synthetic: bool,
@@ -73,11 +76,13 @@ class SeriesDescription:
             scaling: Their scaling.
             hours_per_task: The length of each task in hours.
             task_sizes: The number of hours with data in each task.
+            task_begins: The hour at which each task begins, and that at which the last one ends.
             name: The class of the stream.
             synthetic: Whether the data are synthetic.
         """
         where = fields.coordinates, fields.exact_coordinates
-        return cls(name, scaling, *where, hours_per_task, fields.step, task_sizes, synthetic, fields.land)
+        tasks = task_sizes, task_begins
+        return cls(name, scaling, *where, hours_per_task, fields.step, *tasks, synthetic, fields.land)
 
     @property
     def variables(self) -> list[Variable]:
@@ -118,6 +123,7 @@ class SeriesDescription:
             "hours_per_task": self.hours_per_task,
             "step": self.step,
             "task_sizes": list(self.task_sizes),
+            "task_begins": list(self.task_begins),
             "synthetic": self.synthetic,
             "land": None if self.land is None else _tensor(self.land),
         }
@@ -145,6 +151,7 @@ class SeriesDescription:
                 hours_per_task=plain["hours_per_task"],
                 step=plain["step"],
                 task_sizes=tuple(plain["task_sizes"]),
+                task_begins=tuple(plain["task_begins"]),
                 synthetic=plain["synthetic"],
                 land=None if land is None else land.numpy(),
             )

@@ -102,7 +102,9 @@ def open_fields(
     """
     if like is not None:
         variables, start = [variable.short_name for variable in like.variables], like.coordinates.origin
-    with Archive(paths) as archive:
+        locations = np.stack(like.coordinates[:2], axis=-1).tolist()
+    only = locations[0] if locations is not None and len(locations) == 1 and len(locations[0]) == 2 else None
+    with Archive(paths, location=only) as archive:
         mask = archive.read_static("lsm")
         if land_only and mask is None:
             raise ValueError(
@@ -163,7 +165,7 @@ def cells_at(grid: Grid, coordinates: Coordinates) -> NDArray[np.int64]:
     missing = [pair for pair in wanted if pair not in cells]
     if missing:
         north, east = missing[0]
-        nearest = grid.cells[_angular_distance(grid.cells, north, east).argmin()]
+        nearest = grid.cells[_angular_distance(grid.cells, np.array([north, east])).argmin()]
         raise ValueError(
             f"{len(missing)} of {len(wanted)} locations that were learnt are not in the new data, such as ({north:g}, "
             f"{east:g}): the nearest there is ({nearest[0]:g}, {nearest[1]:g}). They have {grid}."
@@ -216,7 +218,7 @@ def _nearest(
             raise ValueError(
                 f"{location} in `locations` is not a latitude and a longitude in degrees, such as [52, 0]."
             )
-        distances = _angular_distance(grid.cells[allowed], location[0], location[1])
+        distances = _angular_distance(grid.cells[allowed], np.array(location, dtype=np.float64))
         nearest = int(distances.argmin())
         if distances[nearest] > _max_distance(grid):
             raise ValueError(
@@ -231,16 +233,22 @@ def _nearest(
     return np.array(chosen)
 
 
-def _angular_distance(cells: NDArray[np.float64], latitude: float, longitude: float) -> NDArray[np.float64]:
-    """Great-circle distance, as an angle in degrees (haversine formula) `[C]`."""
-    there, here = np.radians(cells), np.radians([latitude, longitude])
+def _angular_distance(cells: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Great-circle distances between latitudes and longitudes `[..., 2]`, as angles in degrees (haversine formula)."""
+    there, here = np.radians(cells), np.radians(others)
     half = np.sin((there - here) / 2) ** 2
-    return np.degrees(2 * np.arcsin(np.sqrt(half[:, 0] + np.cos(there[:, 0]) * np.cos(here[0]) * half[:, 1])))
+    return np.degrees(
+        2 * np.arcsin(np.sqrt(half[..., 0] + np.cos(there[..., 0]) * np.cos(here[..., 0]) * half[..., 1]))
+    )
 
 
 def _max_distance(grid: Grid) -> float:
     """How far a location may be from the nearest cell: one step of the grid, or 1° if the files have a list of them."""
     if len(grid.dims) == 1:
         return 1.0
-    steps = [np.diff(np.sort(axis)).max() for axis in (grid.latitude, grid.longitude) if len(axis) > 1]
-    return float(max(steps, default=1.0))
+    if grid.is_curvilinear:
+        cells = grid.cells.reshape(*grid.shape, 2)
+        steps = [_angular_distance(cells[1:], cells[:-1]), _angular_distance(cells[:, 1:], cells[:, :-1])]
+    else:
+        steps = [np.diff(np.sort(axis)) for axis in (grid.latitude, grid.longitude)]
+    return float(max((step.max() for step in steps if step.size), default=1.0))

@@ -52,9 +52,11 @@ def split_hours(
     test_share: float,
     seed: int,
     step: float = 1.0,
+    *,
+    times_per_task: int | None = None,
     absent: Container[int] = (),
 ) -> list[TaskHours]:
-    """Divide a stream into tasks of equal length in time, and hold out a fraction of the hours of each.
+    """Divide a stream into tasks of equal length in time or in number, and hold out a fraction of the hours of each.
 
     A task with missing hours has fewer hours than others. Which hours of a task are held out depends only on the seed,
     the task and its number of hours.
@@ -66,18 +68,24 @@ def split_hours(
         test_share: The fraction of its hours that is held out.
         seed: Fixes which.
         step: The hours from one time of the files to the next, for messages.
+        times_per_task: The number of times of each task, instead of its length.
         absent: Tasks that have no hours here.
 
     Raises:
         ValueError: A task has less than two hours, one for training and one for test.
     """
-    task_of_hour = hours // hours_per_task
+    task_of_hour = hours // hours_per_task if times_per_task is None else np.arange(len(hours)) // times_per_task
     tasks = []
     for task in range(num_tasks):
         indices = np.flatnonzero(task_of_hour == task)
         if task in absent:
             tasks.append(TaskHours(indices[:0], indices[:0]))
             continue
+        if times_per_task is not None and len(indices) < times_per_task:
+            raise ValueError(
+                f"Task {task + 1} of {num_tasks} has {len(indices)} of {times_per_task} times: lower num_tasks or "
+                "times_per_task, or give more files."
+            )
         if len(indices) < 2:
             raise ValueError(
                 f"Task {task + 1} of {num_tasks}, {hours_per_task} hours from hour {task * hours_per_task} of the "

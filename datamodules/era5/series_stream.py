@@ -16,6 +16,7 @@ from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
 from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, split_hours
 from datamodules.era5.prepared_files import prepare_on_disk
+from datamodules.era5.task_length import TaskLength
 from datamodules.era5.times_to_predict import group_times, prediction_loader, unobserved
 from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_minimum
@@ -43,6 +44,7 @@ class SeriesStream(TaskStream):
             values standardised, as in the stream.
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
             for more series than fit in memory.
+        times_per_task: The number of times of each task, instead of `hours_per_task`: for times at irregular intervals.
     """
 
     changeable = TaskStream.changeable | {"batch_size"}
@@ -60,11 +62,14 @@ class SeriesStream(TaskStream):
         predict_every: float | None = None,
         joint: bool = False,
         on_disk: bool = False,
+        times_per_task: int | None = None,
     ) -> None:
         super().__init__(
             1 if joint and num_tasks else num_tasks, seed=seed, epochs_per_task=epochs_per_task, stop_after=stop_after
         )
-        check_minimum(hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1))
+        check_minimum(
+            hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1), times_per_task=(times_per_task, 2)
+        )
         if not 0 < test_share < 1:
             raise ValueError(f"test_share is {test_share}: it must be between 0 and 1, such as 0.2.")
         if predict_every is not None and not 1 / 3600 <= predict_every < float("inf"):
@@ -73,7 +78,7 @@ class SeriesStream(TaskStream):
             )
         self.hours_per_task, self.test_share, self.batch_size = hours_per_task, test_share, batch_size
         self.predict_every, self.joint, self.num_parts = predict_every, joint, num_tasks
-        self.on_disk = on_disk
+        self.on_disk, self.times_per_task = on_disk, times_per_task
         self._data: tuple[Fields, Prepared] | None = None
         self._continuation: Continuation | None = None
         self.hparams.pop("on_disk", None)  # a run may be resumed with another value: the data are the same
@@ -95,11 +100,10 @@ class SeriesStream(TaskStream):
             return
         with self.open() as fields:
             if self.num_parts is None:
-                self.num_parts = self._count_tasks(fields)
+                self.num_parts = self.task_length.count(fields)
                 self._num_tasks = 1 if self.joint else self.num_parts
-            split = split_hours(
-                fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed, fields.step
-            )
+            cut = fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed, fields.step
+            split = split_hours(*cut, times_per_task=self.times_per_task)
             tasks = [merge(split)] if self.joint else split
             if self.on_disk:
                 irrelevant = self.resumable | self.changeable
@@ -109,9 +113,9 @@ class SeriesStream(TaskStream):
                 values = fields.read(0, len(fields.hours))  # faster than task by task
                 prepared = prepare(fields, tasks, split[0].train, read=lambda first, before: values[:, first:before])
         self._data = fields, prepared
-        num_used = np.count_nonzero(fields.hours < self.num_hours)
+        num_used = np.count_nonzero(fields.hours < self.begin_of(self.num_parts))
         times = f"{num_used} of {self.num_hours} hours"
-        if fields.step != 1:
+        if fields.step != 1 or self.times_per_task is not None:
             times = f"{num_used} times, one every {fields.step:g} hours, in {self.num_hours} hours"
         rank_zero_info(
             f"{self.num_series} series of {self.num_variables} variables, {times} from "
@@ -126,23 +130,12 @@ class SeriesStream(TaskStream):
         """
         if self.joint:
             raise ValueError("The run has learnt all its tasks at once (joint), so it cannot go on with a new one.")
+        if self.times_per_task is not None:
+            raise ValueError("Tasks by times_per_task need all earlier data: use `gpvae fit --ckpt_path last`.")
         self._continuation, self._data = continuation, None
         self.num_parts = self._num_tasks = continuation.num_tasks
         self.stop_after = None
         self.scores_all_tasks = not continuation.absent
-
-    def _count_tasks(self, fields: Fields) -> int:
-        """The number of whole tasks in the data; the hours after them wait for more data."""
-        num_hours = int(fields.hours[-1] + fields.step)
-        num_tasks, waiting = divmod(num_hours, self.hours_per_task)
-        if num_tasks == 0:
-            raise ValueError(
-                f"The data span {num_hours} hours, less than one task of {self.hours_per_task} hours: lower "
-                "hours_per_task, or add data."
-            )
-        if waiting:
-            rank_zero_info(f"The data make {num_tasks} whole task(s); the last {waiting} hours wait for more data.")
-        return num_tasks
 
     def identity(self) -> dict[str, Any]:
         """Locations, variables, first hour and scale of the first task; empty until `setup`.
@@ -171,13 +164,33 @@ class SeriesStream(TaskStream):
         if self._continuation is not None:
             return self._continuation.describe(prepared)
         names: dict[str, Any] = {"name": type(self).__name__, "synthetic": self.synthetic}
-        length = self.num_hours // self.num_tasks
-        return SeriesDescription.of(fields, prepared.scaling, length, prepared.sizes, **names)
+        sizes, begins = prepared.sizes, self._task_begins()
+        return SeriesDescription.of(fields, prepared.scaling, self.hours_per_task, sizes, begins, **names)
+
+    def _task_begins(self) -> tuple[float, ...]:
+        """The hour at which each task begins, and that at which the last one ends."""
+        parts = [0, self.num_parts or 1] if self.joint else range(self.num_tasks + 1)
+        return tuple(self.task_length.begin_of(part, self.fields) for part in parts)
+
+    @property
+    def task_length(self) -> TaskLength:
+        """The length of each task."""
+        return TaskLength(self.hours_per_task, self.times_per_task)
 
     @property
     def num_hours(self) -> int:
         """The length of the stream in hours, including missing ones."""
+        if self.times_per_task is not None:
+            return round(self.begin_of(self.num_parts or self.num_tasks))
         return (self.num_parts or self.num_tasks) * self.hours_per_task
+
+    def begin_of(self, task: int) -> float:
+        """The hour at which a task begins; of a task after the last, the hour at which the last one ends.
+
+        Args:
+            task: The task, from 0.
+        """
+        return self.task_length.begin_of(task, self.fields)
 
     @property
     def num_series(self) -> int:
@@ -257,7 +270,7 @@ class SeriesStream(TaskStream):
         if self.predict_every is None:
             parts = list(self._prepared().test)
         else:
-            groups = group_times(self._times_to_predict(), self.num_hours / self.num_tasks)
+            groups = group_times(self._times_to_predict(), self._task_begins())
             parts = [unobserved(times, self.num_series, self.num_variables) for times in groups]
         rank, world_size = self._process()
         self._check_shared(world_size)

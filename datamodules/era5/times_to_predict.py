@@ -1,5 +1,7 @@
 """The times of a prediction in groups, and the batches of series in which each group is predicted."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -10,7 +12,7 @@ PREDICTED_TIMES = 256  # predicted at once
 PREDICTED_VALUES = 2**16  # predicted at once: with 100 samples of each, 50 MB
 
 
-def group_times(hours: Tensor, hours_per_task: float) -> list[Tensor]:
+def group_times(hours: Tensor, task_begins: Sequence[float]) -> list[Tensor]:
     """Divide times into groups that are predicted at once.
 
     The random numbers of a prediction depend on its group. So this is the only place that decides on groups, and the
@@ -19,13 +21,14 @@ def group_times(hours: Tensor, hours_per_task: float) -> list[Tensor]:
 
     Args:
         hours: Hours since the start of the stream, in order, each once `[T]`.
-        hours_per_task: The length of a task.
+        task_begins: The hour at which each task begins, and that at which the last one ends.
     """
     seconds = (3600 * hours).round()
     steps = seconds.diff()
     if seconds[0] == 0 and (not len(steps) or bool((steps == steps[0]).all())):
         return list(hours.split(PREDICTED_TIMES))
-    _, sizes = (hours // hours_per_task).unique_consecutive(return_counts=True)
+    edges = torch.tensor(task_begins[1:], dtype=hours.dtype)
+    _, sizes = torch.bucketize(hours, edges, right=True).unique_consecutive(return_counts=True)
     return list(hours.split(sizes.tolist()))
 
 

@@ -169,6 +169,8 @@ OTHER_VARIABLES = (
     Variable("standard_deviation_of_orography", "sdor", "m", static=True),
 )
 
+LEVEL = "@"  # between a name and its level, as in t@850
+
 KNOWN = {variable.short_name: variable for variable in DEFAULT_VARIABLES + OTHER_VARIABLES}
 LONG_NAMES = {variable.name: variable.short_name for variable in KNOWN.values()}
 
@@ -239,6 +241,11 @@ def choose(wanted: Iterable[str], available: Iterable[str], changing: Iterable[s
     found, changing, chosen = sorted(available), set(changing), []
     for name in wanted:
         short_name = LONG_NAMES.get(name, name)
+        levels = [one for one in found if one.startswith(f"{short_name}{LEVEL}")]
+        if short_name not in found and len(levels) == 1:
+            short_name = levels[0]
+        if short_name not in found and levels:
+            raise ValueError(f"The files have {name!r} at several levels: name one of {', '.join(levels)}.")
         if short_name not in found:
             hint = nearest(name, [*found, *(n for n, s in LONG_NAMES.items() if s in found)])
             raise ValueError(f"The files have no variable {name!r}{hint}. They have: {', '.join(found)}.")

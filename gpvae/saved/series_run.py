@@ -62,7 +62,8 @@ class SavedSeriesRun(SavedRun[SVGPVAE]):
     def period(self) -> tuple[np.datetime64, np.datetime64]:
         """The first hour that was learnt, and the end of the last task, exclusive."""
         origin = self.description.coordinates.origin
-        return origin, origin + np.timedelta64(self.num_tasks * self.description.hours_per_task, "h")
+        begins = self.description.task_begins
+        return origin, origin + np.timedelta64(round(3600 * begins[min(self.num_tasks, len(begins) - 1)]), "s")
 
     def predict(
         self,
@@ -200,8 +201,9 @@ class SavedSeriesRun(SavedRun[SVGPVAE]):
             dpi: Pixels per inch.
         """
         if times is None:
+            begin = self.description.task_begins[max(0, self.num_tasks - 1)]
             every = self._all_times()
-            times = every[every >= self.period[1] - np.timedelta64(self.description.hours_per_task, "h")]
+            times = every[every >= self.period[0] + np.timedelta64(round(3600 * begin), "s")]
         if locations is None:
             locations = list(range(min(MAX_LOCATIONS, self.description.num_series)))
         chosen = self.variables[:MAX_VARIABLES] if variables is None else variables

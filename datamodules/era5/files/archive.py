@@ -1,7 +1,7 @@
 """Any number of ERA5 files as one dataset: opened together, and read only where needed."""
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -12,20 +12,19 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from datamodules.era5.files.containers import expand_patterns, file_versions, unpack
-from datamodules.era5.files.layouts import (
+from datamodules.era5.files.file_part import (
     FilePart,
     all_times,
     check_overlap,
     convert,
-    file_parts,
-    join_parts,
     load,
     merged_attributes,
-    open_lazily,
     span,
     step_of,
 )
-from datamodules.era5.variables import KNOWN, Variable, check_observed, choose, describe, is_static
+from datamodules.era5.files.formats import open_file
+from datamodules.era5.files.layouts import file_parts, join_parts
+from datamodules.era5.variables import KNOWN, LEVEL, Variable, check_observed, choose, describe, is_static
 
 MAX_VALUES = 2**26  # read at once: half a gigabyte while they are unpacked
 
@@ -56,15 +55,22 @@ class Archive:
     Use it in a `with` statement: it keeps files open.
 
     Args:
-        paths: Names of files, or patterns; or a dataset of xarray, which stays open.
+        paths: Names of files, patterns, or URLs of Zarr stores; or a dataset of xarray, which stays open.
+        location: Latitude and longitude of files that state none.
         max_values: The maximum number of values to read at once.
 
     Raises:
         FileNotFoundError: A name or pattern matches no file.
-        ValueError: A file is not netCDF, is damaged, or does not have a layout of ERA5.
+        ValueError: A file is of an unknown format, is damaged, or has no times and locations.
     """
 
-    def __init__(self, paths: str | Iterable[str] | xr.Dataset, *, max_values: int = MAX_VALUES) -> None:
+    def __init__(
+        self,
+        paths: str | Iterable[str] | xr.Dataset,
+        *,
+        location: Sequence[float] | None = None,
+        max_values: int = MAX_VALUES,
+    ) -> None:
         self.max_values = max_values
         with ExitStack() as stack:
             if isinstance(paths, xr.Dataset):
@@ -75,8 +81,8 @@ class Archive:
                 found = expand_patterns(paths)
                 self.sources = file_versions(found)
                 files = [file for path in found for file in unpack(path, folder)]
-                data = [(name, open_lazily(path, name, stack)) for name, path in files]
-            self.parts = [part for name, one in data for part in file_parts(one, name)]
+                data = [(name, one) for name, path in files for one in open_file(path, name, stack)]
+            self.parts = [part for name, one in data for part in file_parts(one, name, location)]
             self._stack = stack.pop_all()
         self.grid = self.parts[0].grid
         different = next((part for part in self.parts if not part.grid.same_as(self.grid)), None)
@@ -256,7 +262,9 @@ class Archive:
         changing = self.changing()
         if not changing:
             raise ValueError(f"No variable in {self.parts[0].name} changes with time: is it the right file?")
-        return changing if variables is None else choose(variables, self.names, changing)
+        if variables is not None:
+            return choose(variables, self.names, changing)
+        return [name for name in changing if LEVEL not in name] or changing  # levels by name
 
     def _parts_with(self, names: list[str]) -> list[FilePart]:
         return [part for part in self.parts if any(name in part.data for name in names)]
@@ -268,6 +276,8 @@ class Archive:
         else:
             latitude, longitude = self.grid.latitude, self.grid.longitude
             dims = ((self.grid.dims[0],), (self.grid.dims[-1],))
+            if self.grid.is_curvilinear:
+                dims = (self.grid.dims, self.grid.dims)
         return {"latitude": (dims[0], latitude), "longitude": (dims[1], longitude)}
 
 

@@ -34,8 +34,8 @@ def assert_same_stream(one: ERA5, other: ERA5) -> None:
     for here, there in zip(one.file_coordinates, other.file_coordinates, strict=True):
         np.testing.assert_array_equal(here, there)
         assert here.dtype == there.dtype
-    check_same_data({CHECKPOINT_KEY: one.identity(), "state_dict": {"learned": 0}, "datamodule_hyper_parameters":
-                     dict(one.hparams)}, other)  # fmt: skip
+    options = {"state_dict": {"begun": 0, "learned": 0}, "datamodule_hyper_parameters": dict(one.hparams)}
+    check_same_data({CHECKPOINT_KEY: one.identity(), **options}, other)
 
 
 DATA: dict[str, Callable[[], xr.Dataset]] = {
