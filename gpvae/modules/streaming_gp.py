@@ -4,6 +4,7 @@ import warnings
 from typing import Any, Literal, get_args
 
 import torch
+from gpytorch.means import ZeroMean
 from lightning.pytorch.utilities import rank_zero_warn
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
@@ -91,6 +92,7 @@ class StreamingGP(ContinualModule):
             build_method_families(preset, inducing, num_inducing, input_dim, seed, inducing_options),
             build_kernel(kernel or preset.kernel, input_dim),
             LIKELIHOODS[likelihood](),
+            mean=ZeroMean(),
             power=power,
         )
         self._start_from(lengthscale, outputscale, noise)

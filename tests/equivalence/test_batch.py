@@ -3,6 +3,7 @@
 import pytest
 import torch
 from gpytorch.likelihoods import BernoulliLikelihood
+from gpytorch.means import ZeroMean
 
 from gpvae import OnlineGP, bounds, online_gp
 from gpvae.bounds import expected_log_likelihood, online_elbo
@@ -84,7 +85,7 @@ def test_many_variables_give_the_exact_gp(family: str, num_inducing: int, num_ta
     """With M large, posterior and bound are those of GP regression on all data, in one task or in several."""
     x, y = wave()
     kernel = matern(nu=2.5)
-    gp = OnlineGP(FAMILIES[family](num_inducing), kernel, gaussian())
+    gp = OnlineGP(FAMILIES[family](num_inducing), kernel, gaussian(), mean=ZeroMean())
     for task in tasks(num_tasks, 60):
         gp.update(*task)
     with torch.no_grad():
@@ -101,7 +102,7 @@ def test_more_fourier_features_never_hurt(nu: float) -> None:
     x, y = wave()
     kernel = matern(nu=nu)
     bounds = [
-        float(OnlineGP(FAMILIES["FourierFeatures"](m), kernel, gaussian()).update(x, y).bound())
+        float(OnlineGP(FAMILIES["FourierFeatures"](m), kernel, gaussian(), mean=ZeroMean()).update(x, y).bound())
         for m in (11, 51, 101, 201, 401)
     ]
     assert bounds == sorted(bounds)

@@ -29,7 +29,8 @@ NAN, INF = math.nan, math.inf
     [
         ([0.0, NAN, 1.0], [1.0, 2.0, 3.0], r"x has 1 NaN or infinite.*index \(1, 0\)"),
         ([0.0, INF, 1.0], [1.0, 2.0, 3.0], "x has 1 NaN or infinite"),
-        ([0.0, 0.5, 1.0], [1.0, NAN, -INF], r"y has 2 NaN or infinite.*index \(1,\)"),
+        ([0.0, 0.5, 1.0], [1.0, INF, -INF], r"y has 2 infinite.*index \(1,\)"),
+        ([0.0, 0.5, 1.0], [NAN, NAN, NAN], "all 3 targets of the batch are NaN"),
         ([0.0, 0.5, 1.0], [1.0, 2.0], r"y has shape \(2,\), expected \(3,\)"),
         ([0.0, 0.5, 1.0], [[1.0, 2.0, 3.0]], r"y has shape \(1, 3\), expected \(3,\)"),
         ([], [], "empty"),
