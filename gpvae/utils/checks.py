@@ -98,7 +98,8 @@ def _tensor(values: ArrayLike | Tensor, name: str) -> Tensor:
     array = np.array(values)  # a copy, because torch does not take read-only or reversed arrays
     if array.dtype.kind not in "fiub":
         raise TypeError(
-            f"{name} has values of type {array.dtype}, expected numbers; convert dates to hours or days since a start"
+            f"{name} has values of type {array.dtype}, expected numbers or datetimes; convert text by "
+            "pandas.to_datetime, durations to hours or days"
         )
     return torch.from_numpy(array)
 

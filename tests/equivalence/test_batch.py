@@ -5,7 +5,7 @@ import torch
 from gpytorch.likelihoods import BernoulliLikelihood
 from gpytorch.means import ZeroMean
 
-from gpvae import OnlineGP, bounds, online_gp
+from gpvae import OnlineGP, bounds, predictive_gp
 from gpvae.bounds import expected_log_likelihood, online_elbo
 from gpvae.kernels import covariance, variance
 from gpvae.sites import Site
@@ -125,7 +125,7 @@ def test_the_size_of_chunks_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> 
     """Points are processed in chunks only to save memory."""
     x, y = wave(30)
     whole = model(FAMILIES["LegS"](20)).update(x, y)
-    for module in (bounds, online_gp):
+    for module in (bounds, predictive_gp):
         monkeypatch.setattr(module, "CHUNK_SIZE", 7)
     parts = model(FAMILIES["LegS"](20)).update(x, y)
     torch.testing.assert_close(parts.bound(), whole.bound(), rtol=1e-10, atol=0)
