@@ -9,12 +9,12 @@ from gpytorch.likelihoods import Likelihood
 from torch import Tensor, nn
 
 from gpvae import hyperparameters
-from gpvae.batches import Batch
 from gpvae.diagnostics import warn_misfit, warn_unresolved
 from gpvae.inducing import InducingVariables
 from gpvae.inducing.auto import as_families
 from gpvae.inference import Training, absorb, best_bound
 from gpvae.likelihoods import check_targets, is_gaussian
+from gpvae.observations import Observations
 from gpvae.predictive_gp import Arrays, PredictiveGP
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils import checks
@@ -66,7 +66,7 @@ class OnlineGP(PredictiveGP):
             self._fit_mean(batch)
         return self
 
-    def _fit_mean(self, batch: Batch, *, by_kernel: bool = True) -> None:
+    def _fit_mean(self, batch: Observations, *, by_kernel: bool = True) -> None:
         """Fit the prior mean to Gaussian targets of the first batch, by generalised or ordinary least squares."""
         if is_gaussian(self.likelihood) and self.mean.can_be_fitted and not self.posterior.started:
             noise = self.likelihood.noise if batch.noise is None else batch.noise
@@ -155,9 +155,11 @@ class OnlineGP(PredictiveGP):
         check_targets(self.likelihood, y)
         return x, y
 
-    def _batch(self, x: Arrays, y: Arrays, **options: Any) -> Batch:
+    def _batch(self, x: Arrays, y: Arrays, **options: Any) -> Observations:
         """A batch of points, checked."""
-        return Batch.of(self.likelihood, self._checked_inputs(x, learn=True), y, self.kernel.batch_shape, **options)
+        return Observations.of(
+            self.likelihood, self._checked_inputs(x, learn=True), y, self.kernel.batch_shape, **options
+        )
 
     def _trial_bound(self, x: Tensor, y: Tensor, likelihood: Likelihood) -> Callable[[], Tensor]:
         """The bound of a posterior that starts with x, as a function of the hyperparameters."""

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
 from gpvae.bounds import CHUNK_SIZE
+from gpvae.hyperparameters.prior_mean import PriorMean
 from gpvae.inducing import InducingVariables
 from gpvae.inducing.auto import as_families
 from gpvae.kernels import covariance, variance
 from gpvae.likelihoods import PointLikelihood, check_likelihood, is_gaussian, predictive
-from gpvae.means import PriorMean
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils import checks
 from gpvae.utils.describe import describe

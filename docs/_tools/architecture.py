@@ -35,21 +35,12 @@ PLACES = {
 #: The modules at the root of `gpvae`, in two boxes.
 GROUPS = {
     "streaming GP": (
-        *(
-            "online_gp",
-            "predictive_gp",
-            "batches",
-            "methods",
-            "diagnostics",
-            "inference",
-            "natural_gradients",
-            "bounds",
-        ),
-        *("streaming", "posteriors", "sites"),
+        *("online_gp", "predictive_gp", "observations", "methods", "diagnostics", "inference", "natural_gradients"),
+        *("bounds", "streaming", "posteriors", "sites"),
     ),
-    "kernels": ("kernels", "likelihoods", "means"),
+    "kernels": ("kernels", "likelihoods"),
 }
-TITLES = {"streaming GP": "gpvae: the streaming GP", "kernels": "gpvae: kernels, likelihoods, means"}
+TITLES = {"streaming GP": "gpvae: the streaming GP", "kernels": "gpvae: kernels, likelihoods"}
 WIDTH, LINE, PADDING, GAP, FONT = 1060, 15, 9, 26, 12
 
 

@@ -12,7 +12,7 @@ from gpvae.utils import checks
 
 
 @dataclass(frozen=True)
-class Batch:
+class Observations:
     """Points that are learnt together.
 
     Attributes:
@@ -37,7 +37,7 @@ class Batch:
         *,
         noise: ArrayLike | Tensor | float | None = None,
         weights: ArrayLike | Tensor | None = None,
-    ) -> "Batch":
+    ) -> "Observations":
         """Check what is given; NaN among the targets are missing values.
 
         Args:
@@ -71,16 +71,16 @@ class Batch:
         """Number of points N."""
         return len(self.x)
 
-    def __getitem__(self, points: Tensor) -> "Batch":
+    def __getitem__(self, points: Tensor) -> "Observations":
         """Some of the points."""
         noise, weights = (None if part is None else part[..., points] for part in (self.noise, self.weights))
-        return Batch(self.x[points], self.y[..., points], noise, weights)
+        return Observations(self.x[points], self.y[..., points], noise, weights)
 
-    def simplified(self) -> "Batch":
+    def simplified(self) -> "Observations":
         """The batch without weights if all of them are one."""
         return replace(self, weights=None) if self.weights is not None and bool((self.weights == 1).all()) else self
 
-    def complete(self) -> "Batch":
+    def complete(self) -> "Observations":
         """The points at which all targets have a weight above zero, without weights."""
         if self.weights is None:
             return self
