@@ -3,7 +3,7 @@
 import re
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_POWER = re.compile(r"(?:\*\*|\^)(-?\d+)")
+_POWER = re.compile(r"(?:\*\*|\^|(?<=[A-Za-z]))(-?\d+)")
 #: Units, the multiple drawn instead, its conversion factor, and the range of values for which it is used.
 _MULTIPLES = (
     ("Pa", "hPa", 1e-2, 1e4, float("inf")),
@@ -26,7 +26,9 @@ def readable_units(units: str, largest: float) -> tuple[float, str]:
 
 
 def _typeset(units: str) -> str:
-    """Powers as superscripts; 1 for dimensionless quantities."""
+    """Powers as superscripts, degrees by their sign; 1 for dimensionless quantities."""
     if units.replace(" ", "") in ("(0-1)", "~", ""):
         return "1"
+    if units in ("degC", "degF"):
+        return f"°{units[-1]}"
     return _POWER.sub(lambda power: power[1].translate(_SUPERSCRIPTS), units)

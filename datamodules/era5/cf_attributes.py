@@ -1,7 +1,9 @@
 """Names and units of variables in the CF conventions, for the files that we write."""
 
-from datamodules.era5.variables import Variable
+from datamodules.era5.units import same_dimension
+from datamodules.era5.variables import KNOWN, Variable
 
+INTEGRAL = "integral_wrt_time_of_"
 STANDARD_NAMES = {
     "t2m": "air_temperature",
     "d2m": "dew_point_temperature",
@@ -31,15 +33,11 @@ STANDARD_NAMES = {
     "swvl1": "volume_fraction_of_condensed_water_in_soil",
 }
 UNITS = {"(0 - 1)": "1", "~": "1", "m of water equivalent": "m"}  # units of ECMWF that UDUNITS cannot parse
-PERIODS = {
-    "accum": "sum over the hour before the time",
-    "max": "maximum in the hour before the time",
-    "avg": "mean over the hour before the time",
-}
+STATISTICS = {"accum": "sum over", "max": "maximum in", "avg": "mean over"}
 
 
 def cf_attributes(variable: Variable) -> dict[str, str]:
-    """The attributes of a variable in a file whose values are in the units of ERA5.
+    """The attributes of a variable in a file whose values are in its units.
 
     Args:
         variable: The variable.
@@ -48,8 +46,22 @@ def cf_attributes(variable: Variable) -> dict[str, str]:
         "long_name": variable.name.replace("_", " "),
         "units": UNITS.get(variable.units, variable.units),
     }
-    if variable.short_name in STANDARD_NAMES:
-        attributes["standard_name"] = STANDARD_NAMES[variable.short_name]
+    if standard_name := _standard_name(variable):
+        attributes["standard_name"] = standard_name
+    period = "hour" if variable.period == 1 else f"{variable.period:g} hours"
+    statistic = STATISTICS.get(variable.step_type)
+    when = f"{statistic} the {period} before the time" if statistic else ""
     where = "" if variable.over == "everywhere" else f"has a meaning over {variable.over} only"
-    comments = [part for part in (PERIODS.get(variable.step_type, ""), where) if part]
+    comments = [part for part in (when, where) if part]
     return {**attributes, "comment": "; ".join(comments)} if comments else attributes
+
+
+def _standard_name(variable: Variable) -> str:
+    """The standard name of a variable in its units, as CF ties a name to a dimension; empty if there is none."""
+    known = KNOWN.get(variable.short_name)
+    if known is None:
+        return variable.standard_name
+    name = STANDARD_NAMES.get(variable.short_name, "")
+    if variable.units == known.units or same_dimension(variable.units, known.units):
+        return name
+    return name.removeprefix(INTEGRAL) if name.startswith(INTEGRAL) else ""

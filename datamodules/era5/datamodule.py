@@ -1,19 +1,24 @@
 """ERA5 as a stream of tasks: many locations and variables, some days at a time."""
 
 from contextlib import AbstractContextManager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import xarray as xr
 from lightning.pytorch.utilities import rank_zero_info
 
 from datamodules.era5.cds import download, downloaded, month_requests
 from datamodules.era5.fields import Fields, open_fields
-from datamodules.era5.files.archive import file_versions
-from datamodules.era5.files.containers import expand_patterns
+from datamodules.era5.files.containers import expand_patterns, file_versions
 from datamodules.era5.series_stream import SeriesStream
 from datamodules.era5.synthetic.sample import NOTE, START, sample_files
 from datamodules.era5.variables import DEFAULT_VARIABLES
 from datamodules.stream import check_minimum
+
+if TYPE_CHECKING:
+    Paths: TypeAlias = list[str] | str | xr.Dataset
+else:
+    Paths = list[str] | str  # the command line reads types at run time, and takes no datasets
 
 
 class ERA5(SeriesStream):
@@ -28,7 +33,7 @@ class ERA5(SeriesStream):
             "files" are netCDF files of your own; "cds" downloads them from the Copernicus Climate Data Store, with the
             key that cdsapi finds, into the folder GPVAE_DATA_DIR.
         paths: Names of files or patterns such as `data/era5_*.nc`, for source "files": netCDF of the old or the new
-            Climate Data Store, or zip archives of it.
+            Climate Data Store, or zip archives of it. From Python also a dataset of xarray, in one of their layouts.
         variables: Names of variables, long as in requests (2m_temperature) or short as in files (t2m). If not given,
             the seventeen defaults, and for source "files" all that change with time.
         points: The number of locations to draw at random from the grid. `all`, `none` and null all mean the whole
@@ -60,7 +65,7 @@ class ERA5(SeriesStream):
     def __init__(
         self,
         source: Literal["sample", "files", "cds"] = "sample",
-        paths: list[str] | str | None = None,
+        paths: Paths | None = None,
         *,
         variables: list[str] | None = None,
         points: int | Literal["all", "none"] | None = 32,
@@ -84,6 +89,9 @@ class ERA5(SeriesStream):
     ) -> None:
         if source == "sample" and num_tasks is None:
             num_tasks = 10
+        given = paths
+        if isinstance(paths, xr.Dataset):
+            paths = "xarray.Dataset"  # options are saved in checkpoints, values are not
         super().__init__(
             num_tasks,
             hours_per_task,
@@ -112,7 +120,7 @@ class ERA5(SeriesStream):
             raise ValueError(f"download_hours is {download_hours}: it must be more than 0, such as 24.")
         for option in ("download_hours", "refetch_preliminary"):
             self.hparams.pop(option, None)  # a run may be resumed with other values: the data are the same
-        self.source, self.paths, self.wanted, self.area = source, paths, variables, area
+        self.source, self.paths, self.wanted, self.area = source, given, variables, area
         self.download_hours, self.refetch_preliminary = download_hours, refetch_preliminary
         self.points, self.locations, self.land_only = points, locations, land_only
         self.start, self.end = _parse("start", start), _parse("end", end)
@@ -173,6 +181,7 @@ class ERA5(SeriesStream):
             locations=self.locations,
             land_only=self.land_only,
             seed=self.seed,
+            digest=self.on_disk and isinstance(self.paths, xr.Dataset),
         )
 
     @property
@@ -180,7 +189,7 @@ class ERA5(SeriesStream):
         """Whether the data are synthetic, which results should state."""
         return self.source == "sample" or self.fields.note == NOTE
 
-    def _files(self) -> list[str] | str:
+    def _files(self) -> Paths:
         if self.source == "sample":
             skipped = 0 if self.start is None else int((self.start - START) / np.timedelta64(1, "h"))
             return sample_files(skipped + self.num_hours)
@@ -211,7 +220,7 @@ class ERA5(SeriesStream):
         )
 
     def _replaced(self) -> bool:
-        return file_versions(expand_patterns(self._files())) != self.fields.sources
+        return file_versions(expand_patterns(downloaded(self._requests(), self.download_hours))) != self.fields.sources
 
     def _requests(self) -> list[dict[str, Any]]:
         assert self.start is not None

@@ -1,10 +1,12 @@
 """The data of a stream in the units of files: variables, locations and hours are chosen here."""
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 
@@ -54,7 +56,7 @@ class Fields:
 
 @contextmanager
 def open_fields(
-    paths: Sequence[str] | str,
+    paths: Sequence[str] | str | xr.Dataset,
     variables: Sequence[str] | None,
     start: np.datetime64 | None,
     num_hours: int | None,
@@ -64,13 +66,14 @@ def open_fields(
     locations: Sequence[Sequence[float]] | None = None,
     land_only: bool = False,
     seed: int = 0,
+    digest: bool = False,
 ) -> Iterator[Fields]:
-    """Open ERA5 files; values are read on demand, as long as they are open.
+    """Open ERA5 files or a dataset; values are read on demand, as long as they are open.
 
     Variables that are defined over land only are NaN over sea, and the reverse.
 
     Args:
-        paths: Names of files, or patterns.
+        paths: Names of files, or patterns; or a dataset of xarray.
         variables: Long or short names; all that change with time if not given.
         start: The first hour; that of the files if not given.
         num_hours: The number of hours, including missing ones; all if not given.
@@ -79,8 +82,11 @@ def open_fields(
         locations: Latitude and longitude of locations, whose nearest grid cells are taken; instead of `points`.
         land_only: Whether to take locations on land only.
         seed: Fixes which locations are drawn.
+        digest: Whether a digest of the values is part of the sources, which takes reading all of them: for a dataset,
+            which has no files to tell it from others.
     """
-    with Archive(paths) as archive:
+    only = locations[0] if locations is not None and len(locations) == 1 and len(locations[0]) == 2 else None
+    with Archive(paths, location=only) as archive:
         mask = archive.read_static("lsm")
         if land_only and mask is None:
             raise ValueError(
@@ -109,7 +115,15 @@ def open_fields(
         latitude, longitude = archive.grid.cells[cells].T
         note = selection.attributes.get("title", "")
         own = archive.grid.file_coordinates(cells)
-        yield Fields(chosen, read, hours, origin, latitude, longitude, note, archive.sources, own, file_hours)
+        sources = (*archive.sources, _digest(read, len(hours))) if digest else archive.sources
+        yield Fields(chosen, read, hours, origin, latitude, longitude, note, sources, own, file_hours)
+
+
+def _digest(read: Callable[[int, int], Values], num_hours: int, at_once: int = 1024) -> str:
+    digest = hashlib.sha256()
+    for first in range(0, num_hours, at_once):
+        digest.update(read(first, min(first + at_once, num_hours)).tobytes())
+    return digest.hexdigest()
 
 
 def choose_cells(
@@ -157,7 +171,7 @@ def _nearest(
             raise ValueError(
                 f"{location} in `locations` is not a latitude and a longitude in degrees, such as [52, 0]."
             )
-        distances = _angular_distance(grid.cells[allowed], location[0], location[1])
+        distances = _angular_distance(grid.cells[allowed], np.array(location, dtype=np.float64))
         nearest = int(distances.argmin())
         if distances[nearest] > _max_distance(grid):
             raise ValueError(
@@ -172,16 +186,22 @@ def _nearest(
     return np.array(chosen)
 
 
-def _angular_distance(cells: NDArray[np.float64], latitude: float, longitude: float) -> NDArray[np.float64]:
-    """Great-circle distance, as an angle in degrees (haversine formula) `[C]`."""
-    there, here = np.radians(cells), np.radians([latitude, longitude])
+def _angular_distance(cells: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Great-circle distances between latitudes and longitudes `[..., 2]`, as angles in degrees (haversine formula)."""
+    there, here = np.radians(cells), np.radians(others)
     half = np.sin((there - here) / 2) ** 2
-    return np.degrees(2 * np.arcsin(np.sqrt(half[:, 0] + np.cos(there[:, 0]) * np.cos(here[0]) * half[:, 1])))
+    return np.degrees(
+        2 * np.arcsin(np.sqrt(half[..., 0] + np.cos(there[..., 0]) * np.cos(here[..., 0]) * half[..., 1]))
+    )
 
 
 def _max_distance(grid: Grid) -> float:
     """How far a location may be from the nearest cell: one step of the grid, or 1° if the files have a list of them."""
     if len(grid.dims) == 1:
         return 1.0
-    steps = [np.diff(np.sort(axis)).max() for axis in (grid.latitude, grid.longitude) if len(axis) > 1]
-    return float(max(steps, default=1.0))
+    if grid.is_curvilinear:
+        cells = grid.cells.reshape(*grid.shape, 2)
+        steps = [_angular_distance(cells[1:], cells[:-1]), _angular_distance(cells[:, 1:], cells[:, :-1])]
+    else:
+        steps = [np.diff(np.sort(axis)) for axis in (grid.latitude, grid.longitude)]
+    return float(max((step.max() for step in steps if step.size), default=1.0))

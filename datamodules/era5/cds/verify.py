@@ -10,7 +10,9 @@ from datamodules.era5.cds.errors import JobFailed
 from datamodules.era5.cds.monthly_requests import Request, hours_of, max_bytes
 from datamodules.era5.files.archive import MAX_VALUES
 from datamodules.era5.files.containers import unpack
-from datamodules.era5.files.layouts import FilePart, all_times, file_parts, load, open_lazily, span
+from datamodules.era5.files.file_part import FilePart, all_times, load, span
+from datamodules.era5.files.formats import open_file
+from datamodules.era5.files.layouts import file_parts
 from datamodules.era5.variables import LONG_NAMES
 
 
@@ -31,7 +33,8 @@ def verify_file(path: Path, request: Request) -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
         try:
             files = unpack(path, folder, max_bytes(request))
-            parts = [part for name, file in files for part in file_parts(open_lazily(file, name, stack), name)]
+            opened = [(data, name) for name, file in files for data in open_file(file, name, stack)]
+            parts = [part for data, name in opened for part in file_parts(data, name)]
             for part in parts:
                 _read_through(part)
         except OSError:  # no space to unpack it

@@ -1,8 +1,7 @@
 """Any number of ERA5 files as one dataset: opened together, and read only where needed."""
 
-import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -12,19 +11,20 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from datamodules.era5.files.containers import expand_patterns, unpack
-from datamodules.era5.files.layouts import (
+from datamodules.era5.files.containers import expand_patterns, file_versions, unpack
+from datamodules.era5.files.file_part import (
     FilePart,
     all_times,
     check_overlap,
-    file_parts,
-    join_parts,
+    convert,
     load,
     merged_attributes,
-    open_lazily,
     span,
+    step_of,
 )
-from datamodules.era5.variables import KNOWN, Variable, check_observed, choose, describe, is_static
+from datamodules.era5.files.formats import open_file
+from datamodules.era5.files.layouts import file_parts, join_parts
+from datamodules.era5.variables import KNOWN, LEVEL, Variable, check_observed, choose, describe, is_static
 
 MAX_VALUES = 2**26  # read at once: half a gigabyte while they are unpacked
 
@@ -46,31 +46,43 @@ class Selection(NamedTuple):
 class Archive:
     """ERA5 files of any layout, as one dataset.
 
-    Files may differ in time (a month each), in variables (a step type each), in layout and in which data are final.
-    Where an hour is in several files, final values take precedence over preliminary ones, and otherwise those of the
-    first file. Hours that no file has are absent; hours that only some variables have are NaN in the others. Files of
-    single locations, or of lists of them, may differ in these too: hours that only some locations have are NaN in the
-    others.
+    Files may differ in time (a month each), in variables (a step type each), in layout, in units and in which data are
+    final. Where an hour is in several files, final values take precedence over preliminary ones, and otherwise those of
+    the first file. Values are in the units of the first file that states them; those of other files are converted.
+    Hours that no file has are absent; hours that only some variables have are NaN in the others. Files of single
+    locations, or of lists of them, may differ in these too: hours that only some locations have are NaN in the others.
 
     Use it in a `with` statement: it keeps files open.
 
     Args:
-        paths: Names of files, or patterns.
+        paths: Names of files, patterns, or URLs of Zarr stores; or a dataset of xarray, which stays open.
+        location: Latitude and longitude of files that state none.
         max_values: The maximum number of values to read at once.
 
     Raises:
         FileNotFoundError: A name or pattern matches no file.
-        ValueError: A file is not netCDF, is damaged, or does not have a layout of ERA5.
+        ValueError: A file is of an unknown format, is damaged, or has no times and locations.
     """
 
-    def __init__(self, paths: str | Iterable[str], *, max_values: int = MAX_VALUES) -> None:
+    def __init__(
+        self,
+        paths: str | Iterable[str] | xr.Dataset,
+        *,
+        location: Sequence[float] | None = None,
+        max_values: int = MAX_VALUES,
+    ) -> None:
         self.max_values = max_values
         with ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
-            found = expand_patterns(paths)
-            self.sources = file_versions(found)
-            files = [file for path in found for file in unpack(path, folder)]
-            self.parts = [part for name, path in files for part in file_parts(open_lazily(path, name, stack), name)]
+            if isinstance(paths, xr.Dataset):
+                self.sources: tuple[str, ...] = ()
+                data = [("the dataset", paths)]
+            else:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
+                found = expand_patterns(paths)
+                self.sources = file_versions(found)
+                files = [file for path in found for file in unpack(path, folder)]
+                data = [(name, one) for name, path in files for one in open_file(path, name, stack)]
+            self.parts = [part for name, one in data for part in file_parts(one, name, location)]
             self._stack = stack.pop_all()
         self.grid = self.parts[0].grid
         different = next((part for part in self.parts if not part.grid.same_as(self.grid)), None)
@@ -96,8 +108,19 @@ class Archive:
         Args:
             name: Its short name.
         """
-        attributes = next(part.data[name].attrs for part in self.parts if name in part.data)
-        return describe(name, str(attributes.get("long_name", "")), str(attributes.get("units", "")))
+        parts = self._parts_with([name])
+        first = next((part for part in parts if part.units(name)), parts[0])
+        attributes = {key: str(first.data[name].attrs.get(key, "")) for key in ("long_name", "standard_name")}
+        return describe(name, units=first.units(name), period=self._period(first), **attributes)
+
+    def _period(self, part: FilePart) -> float:
+        """The hours from one time to the next, over which sums and means are taken; those of all files if one has 1."""
+        return part.step or step_of(all_times(self.parts)) or 1.0
+
+    def _load(self, part: FilePart, field: xr.DataArray, units: str) -> NDArray[np.float32]:
+        """Values in some units, converted if a file has others."""
+        name = str(field.name)
+        return convert(part, name, load(part, field), units, self._period(part))
 
     def changing(self) -> list[str]:
         """The short names of the variables that change with time."""
@@ -175,16 +198,19 @@ class Archive:
     def read_static(self, name: str) -> NDArray[np.float32] | None:
         """A variable that is constant in time, at every grid cell `[C]`; None if the files do not have it everywhere.
 
+        It is in the units of ERA5, if ERA5 has it.
+
         Args:
             name: Its short name, such as `lsm`.
         """
         values = np.empty(len(self.grid.cells), dtype=np.float32)
         missing = np.ones(len(values), bool)
+        units = KNOWN[name].units if name in KNOWN else ""
         for part in self._parts_with([name]):
             new = np.flatnonzero(missing & part.grid.present)
             if len(new):
                 window, positions = part.grid.window(new)
-                values[new] = load(part, part.data[name].isel(dict(window)))[positions]
+                values[new] = self._load(part, part.data[name].isel(dict(window)), units)[positions]
                 missing[new] = False
         return None if missing.any() else values
 
@@ -209,7 +235,7 @@ class Archive:
             cells: Indices of grid cells `[S]`; the whole grid if None.
         """
         shape = self.grid.shape if cells is None else (len(cells),)
-        values = np.full((len(times), *shape), np.nan, dtype=np.float32)
+        values, units = np.full((len(times), *shape), np.nan, dtype=np.float32), self.variable(name).units
         for final in (False, True):  # later assignments take precedence
             for part in reversed(self._parts_with([name])):
                 present = part.grid.present if cells is None else part.grid.present[cells]
@@ -223,7 +249,7 @@ class Archive:
                 chosen = np.flatnonzero(np.isin(part.times, times) & (part.preliminary != final))
                 at_once = max(1, self.max_values * part.data.sizes["time"] // max(1, field.size))
                 for hours in np.split(chosen, range(at_once, len(chosen), at_once)) if len(chosen) else ():
-                    new = load(part, field.isel(time=_as_slice(hours)))[index]
+                    new = self._load(part, field.isel(time=_as_slice(hours)), units)[index]
                     rows = np.searchsorted(times, part.times[hours])
                     place = rows if whole else np.ix_(rows, np.flatnonzero(present))
                     values[place] = np.where(np.isnan(new), values[place], new)
@@ -233,7 +259,9 @@ class Archive:
         changing = self.changing()
         if not changing:
             raise ValueError(f"No variable in {self.parts[0].name} changes with time: is it the right file?")
-        return changing if variables is None else choose(variables, self.names, changing)
+        if variables is not None:
+            return choose(variables, self.names, changing)
+        return [name for name in changing if LEVEL not in name] or changing  # levels by name
 
     def _parts_with(self, names: list[str]) -> list[FilePart]:
         return [part for part in self.parts if any(name in part.data for name in names)]
@@ -245,6 +273,8 @@ class Archive:
         else:
             latitude, longitude = self.grid.latitude, self.grid.longitude
             dims = ((self.grid.dims[0],), (self.grid.dims[-1],))
+            if self.grid.is_curvilinear:
+                dims = (self.grid.dims, self.grid.dims)
         return {"latitude": (dims[0], latitude), "longitude": (dims[1], longitude)}
 
 
@@ -254,26 +284,11 @@ def _as_slice(indices: NDArray[np.int64]) -> NDArray[np.int64] | slice:
     return slice(int(indices[0]), int(indices[-1]) + 1) if consecutive else indices
 
 
-def file_versions(files: Iterable[Path]) -> tuple[str, ...]:
-    """Names, sizes and dates of files, which change when a file is replaced.
-
-    Args:
-        files: The files.
-    """
-
-    def version(path: Path) -> str:
-        with path.open("rb") as file:  # without opening it, a network disk may report the replaced one
-            status = os.fstat(file.fileno())
-        return f"{path} {status.st_size} {status.st_mtime_ns}"
-
-    return tuple(version(path) for path in files)
-
-
-def read_era5(paths: str | Iterable[str], variables: Iterable[str] | None = None) -> xr.Dataset:
+def read_era5(paths: str | Iterable[str] | xr.Dataset, variables: Iterable[str] | None = None) -> xr.Dataset:
     """Read ERA5 files of any layout as one dataset over `time`, `latitude` and `longitude`.
 
     Args:
-        paths: Names of files, or patterns.
+        paths: Names of files, or patterns; or a dataset of xarray.
         variables: Long or short names; all that change with time if not given.
     """
     with Archive(paths) as archive:

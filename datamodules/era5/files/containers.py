@@ -1,4 +1,4 @@
-"""From names and patterns to netCDF files: unpacks zip archives, and rejects files of other formats."""
+"""From names and patterns to files, Zarr stores and URLs; unpacks zip archives."""
 
 import glob
 import lzma
@@ -10,7 +10,9 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from datamodules.era5.files.classic_netcdf import expected_size
+from datamodules.era5.files.formats import first_bytes, is_readable
+from datamodules.era5.files.tables import is_table
+from datamodules.era5.files.zarr_store import is_store, is_url, store_version
 
 MAX_MEMBERS = 1000
 MAX_BYTES = 64 * 2**30  # of an unpacked archive; a month of seventeen variables on the globe takes less
@@ -28,31 +30,27 @@ ZIP_ERRORS = (
     RuntimeError,
 )
 
-HDF, CLASSIC, ZIP = b"\x89HDF", b"CDF", b"PK\x03\x04"
-OTHERS = {
-    b"GRIB": "It is a GRIB file: request data_format netcdf, or convert it.",
-    b"<": "It looks like a web page, perhaps an error message saved under this name: look into it.",
-    b"{": "It looks like JSON, perhaps an error message saved under this name: look into it.",
-    b"PK": "It is an empty or broken zip archive.",
-    b"\x1f\x8b": "It is compressed by gzip: unpack it first.",
-}
+ZIP = b"PK\x03\x04"
 
 
-def expand_patterns(patterns: str | Iterable[str]) -> list[Path]:
-    """The files that match names and patterns, each once, in order of name.
+def expand_patterns(patterns: str | Iterable[str]) -> list[Path | str]:
+    """The files and Zarr stores that match names and patterns, each once, in order of name; URLs as they are.
 
     Args:
-        patterns: Names, or patterns such as `data/era5_2020-*.nc`; `~` is the home folder.
+        patterns: Names, patterns such as `data/era5_2020-*.nc`, or URLs of Zarr stores; `~` is the home folder.
 
     Raises:
         FileNotFoundError: One of them matches nothing.
     """
     patterns = [patterns] if isinstance(patterns, str | os.PathLike) else list(patterns)
-    found: dict[Path, None] = {}
+    found: dict[Path | str, None] = {}
     for pattern in patterns:
+        if is_url(pattern):
+            found[str(pattern)] = None
+            continue
         expanded = os.path.expanduser(os.path.expandvars(pattern))
         matches = [expanded] if os.path.isfile(expanded) else glob.glob(expanded, recursive=True)
-        files = sorted(match for match in matches if os.path.isfile(match))
+        files = sorted(match for match in matches if os.path.isfile(match) or is_store(match))
         if not files:
             reason = "is a folder, not a file: add /*.nc" if os.path.isdir(expanded) else "matches no file"
             raise FileNotFoundError(f"{str(pattern)!r} {reason}. Relative names begin at {os.getcwd()}.")
@@ -62,8 +60,25 @@ def expand_patterns(patterns: str | Iterable[str]) -> list[Path]:
     return list(found)
 
 
-def unpack(path: Path, folder: Path, max_bytes: int = MAX_BYTES) -> list[tuple[str, Path]]:
-    """The netCDF files in a zip archive, or the file itself, each with a name for messages.
+def file_versions(files: Iterable[Path | str]) -> tuple[str, ...]:
+    """Names, sizes and dates of files, which change when a file is replaced.
+
+    Args:
+        files: Files, Zarr stores and URLs.
+    """
+
+    def version(path: Path | str) -> str:
+        if is_url(path) or Path(path).is_dir():
+            return store_version(path)
+        with Path(path).open("rb") as file:  # without opening it, a network disk may report the replaced one
+            status = os.fstat(file.fileno())
+        return f"{path} {status.st_size} {status.st_mtime_ns}"
+
+    return tuple(version(path) for path in files)
+
+
+def unpack(path: Path | str, folder: Path, max_bytes: int = MAX_BYTES) -> list[tuple[str, Path | str]]:
+    """The files in a zip archive, or the file itself, each with a name for messages.
 
     The Climate Data Store delivers several files as one zip archive, under any name; so the first bytes decide, not the
     name.
@@ -74,19 +89,18 @@ def unpack(path: Path, folder: Path, max_bytes: int = MAX_BYTES) -> list[tuple[s
         max_bytes: The maximum size of an unpacked archive.
 
     Raises:
-        ValueError: It is neither netCDF nor such an archive, or it is damaged.
+        ValueError: It is an archive that is damaged, too large, or has no file that is read here.
     """
-    start = _start(path)
-    if not start.startswith(ZIP):
-        _check_netcdf(path, start, str(path))
+    if is_url(path) or Path(path).is_dir() or not first_bytes(Path(path)).startswith(ZIP):
         return [(str(path), path)]
+    path = Path(path)
     try:
         return _unpack_zip(path, folder, max_bytes)
     except ZIP_ERRORS as error:
         raise ValueError(f"{path} is a zip archive that cannot be read: {error}. Download it again.") from error
 
 
-def _unpack_zip(path: Path, folder: Path, max_bytes: int) -> list[tuple[str, Path]]:
+def _unpack_zip(path: Path, folder: Path, max_bytes: int) -> list[tuple[str, Path | str]]:
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
         size = sum(member.file_size for member in members)
@@ -103,40 +117,14 @@ def _unpack_zip(path: Path, folder: Path, max_bytes: int) -> list[tuple[str, Pat
                 f"{path} needs {size / 2**30:.1f} GiB to be unpacked in {folder}, which has {free / 2**30:.1f} GiB "
                 "left: set TMPDIR to a folder on a larger disk."
             )
-        found = []
-        for number, member in enumerate(members):
-            name, target = f"{path} ({os.path.basename(member.filename)!r})", folder / f"{len(os.listdir(folder))}.nc"
+        found: list[tuple[str, Path | str]] = []
+        for member in members:
+            name = os.path.basename(member.filename)
+            target = folder / f"{len(os.listdir(folder))}{'.csv' if is_table(name) else '.other'}"
             with archive.open(member) as source, target.open("wb") as sink:  # at most file_size bytes
                 shutil.copyfileobj(source, sink)
-            start = _start(target)
-            if start.startswith((HDF, CLASSIC)):
-                _check_netcdf(target, start, name)
-                found.append((name, target))
-            else:  # a licence, say
-                target.rename(folder / f"{len(os.listdir(folder))}-{number}.other")
+            if is_readable(first_bytes(target), name):  # not a licence, say
+                found.append((f"{path} ({name!r})", target))
     if not found:
-        raise ValueError(f"{path} is a zip archive without any netCDF file in it: is it the right one?")
+        raise ValueError(f"{path} is a zip archive without any netCDF file, GRIB or CSV: is it the right one?")
     return found
-
-
-def _start(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(8)
-
-
-def _check_netcdf(path: Path, start: bytes, name: str) -> None:
-    if start.startswith(CLASSIC) and len(start) > 3:
-        size = path.stat().st_size
-        try:
-            expected = expected_size(path)
-        except ValueError as error:
-            raise ValueError(f"{name} cannot be read: {error}. Download it again.") from error
-        if size < expected:
-            raise ValueError(
-                f"{name} is truncated: it has {size:,} bytes of {expected:,}. Download it again: the values at its end "
-                "are lost."
-            )
-    elif not start.startswith(HDF):
-        reasons = (reason for magic, reason in OTHERS.items() if start.startswith(magic))
-        reason = next(reasons, f"It begins with {start!r}." if start else "It is empty.")
-        raise ValueError(f"{name} is not a netCDF file. {reason}")

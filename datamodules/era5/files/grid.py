@@ -7,15 +7,18 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from datamodules.era5.files.coordinates import dataset_of, renamed
+
 
 @dataclass(frozen=True, eq=False)
 class Grid:
     """The cells of a file, numbered row by row from the north-west; scattered locations in the order of the file.
 
     Args:
-        dims: `("latitude", "longitude")`, or `("location",)` for scattered locations.
-        latitude: Degrees north, along its dimension.
-        longitude: Degrees east from -180 to 180, along its dimension.
+        dims: `("latitude", "longitude")`, `("y", "x")` for curvilinear grids, or `("location",)` for scattered
+            locations.
+        latitude: Degrees north, along its dimension; along both in a curvilinear grid.
+        longitude: Degrees east from -180 to 180, likewise.
         order: For each dimension, the indices of its entries in the file, which may go from south to north, or from 0
             to 360 degrees; -1 for locations that only other files have.
         file_axes: Latitude and longitude as they are in the file, with its precision and range of longitudes, along
@@ -42,37 +45,55 @@ class Grid:
         missing = [key for key in ("latitude", "longitude") if key not in data.variables]
         if missing:
             found = ", ".join(map(str, data.variables))
-            raise ValueError(f"{name} has no {' and no '.join(missing)} among its variables ({found}).")
-        dims = data["latitude"].dims, data["longitude"].dims
+            raise ValueError(
+                f"{name} has no {' and no '.join(missing)} among its variables ({found}). Add them as coordinates: of "
+                "one location, of a list, or of a grid, with two dimensions if it is projected. For the file of one "
+                "location you can instead give `locations`, with its latitude and longitude."
+            )
+        north, east = data["latitude"].reset_coords(drop=True), data["longitude"].reset_coords(drop=True)
+        data = data.drop_vars(["latitude", "longitude"])
+        if (north.ndim, east.ndim) in ((0, 1), (1, 0)):  # a row or a column of a grid
+            north, east = xr.broadcast(north, east)
+        if set(north.dims) == set(east.dims):
+            east = east.transpose(*north.dims)
+        dims = tuple(map(str, north.dims)), tuple(map(str, east.dims))
         # Single precision in some files: 59.9 is then 59.90000153, which does not equal 59.9 in other files.
-        own = np.atleast_1d(data["latitude"].values), np.atleast_1d(data["longitude"].values)
+        own = np.atleast_1d(north.values), np.atleast_1d(east.values)
         latitude, longitude = map(_rounded, own)
         longitude = _rounded((longitude + 180.0) % 360.0 - 180.0)
-        data = data.drop_vars(["latitude", "longitude"])
+        order = tuple(np.arange(size) for size in latitude.shape)
         if dims == ((), ()):  # one location
-            return cls(("location",), latitude, longitude, (np.arange(1),), own), data.expand_dims("location")
-        if dims[0] == dims[1] and len(dims[0]) == 1:
-            order = (np.arange(len(latitude)),)
-            return cls(("location",), latitude, longitude, order, own), data.rename({dims[0][0]: "location"})
-        if dims != (("latitude",), ("longitude",)):
+            expanded = {key: field.expand_dims("location") for key, field in data.data_vars.items()}
+            return cls(("location",), latitude, longitude, order, own), data.assign(expanded)
+        if dims[0] == dims[1] and len(dims[0]) <= 2:
+            names = ("location",) if len(dims[0]) == 1 else ("y", "x")
+            return cls(names, latitude, longitude, order, own), _rename_dims(data, dims[0], names)
+        if (len(dims[0]), len(dims[1])) != (1, 1):
             raise ValueError(
-                f"Latitude and longitude of {name} have dimensions {dims[0]} and {dims[1]}: expected a regular grid, "
-                "as ERA5 has, or a list of locations with one dimension for both."
+                f"Latitude and longitude of {name} have dimensions {dims[0]} and {dims[1]}: expected a grid, with one "
+                "dimension for each or two for both, or a list of locations with one dimension for both."
             )
         rows, columns = np.argsort(-latitude, kind="stable"), np.argsort(longitude, kind="stable")
         own = own[0][rows], own[1][columns]
-        return cls(("latitude", "longitude"), latitude[rows], longitude[columns], (rows, columns), own), data
+        names = ("latitude", "longitude")
+        grid = cls(names, latitude[rows], longitude[columns], (rows, columns), own)
+        return grid, _rename_dims(data, (*dims[0], *dims[1]), names)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The size of each dimension."""
-        return (len(self.latitude), len(self.longitude)) if len(self.dims) == 2 else (len(self.latitude),)
+        return tuple(len(order) for order in self.order)
+
+    @property
+    def is_curvilinear(self) -> bool:
+        """Whether every cell has a latitude and a longitude of its own, as on a projected or rotated grid."""
+        return self.latitude.ndim == 2
 
     @property
     def cells(self) -> NDArray[np.float64]:
         """Latitude and longitude of every cell `[C, 2]`."""
-        if len(self.dims) == 1:
-            return np.stack([self.latitude, self.longitude], axis=-1)
+        if len(self.dims) == 1 or self.is_curvilinear:
+            return np.stack([self.latitude.reshape(-1), self.longitude.reshape(-1)], axis=-1)
         return np.stack(np.meshgrid(self.latitude, self.longitude, indexing="ij"), axis=-1).reshape(-1, 2)
 
     @property
@@ -88,6 +109,8 @@ class Grid:
         """
         latitude, longitude = self.file_axes or (self.latitude, self.longitude)
         numbers = np.unravel_index(cells, self.shape)
+        if self.is_curvilinear:
+            return latitude[numbers], longitude[numbers]
         return latitude[numbers[0]], longitude[numbers[-1]]
 
     def window(self, cells: NDArray[np.int64] | None) -> tuple[dict[str, slice], tuple[NDArray[np.int64], ...]]:
@@ -139,6 +162,18 @@ def join_locations(grids: Sequence[Grid]) -> list[Grid]:
         return Grid(("location",), cells[:, 0], cells[:, 1], (order,), (latitude, longitude))
 
     return [extended(grid) for grid in grids]
+
+
+def _rename_dims(data: xr.Dataset, dims: tuple[str, ...], names: tuple[str, ...]) -> xr.Dataset:
+    """The file with the dimensions of the grid renamed; others that have these names make way."""
+    new = dict(zip(dims, names, strict=True))
+    new = {**{str(dim): f"other_{dim}" for dim in data.dims if dim in names and dim not in dims}, **new}
+    variables = {
+        str(key): renamed(field.to_base_variable(), new)
+        for key, field in data.variables.items()
+        if key not in names or key in data.data_vars
+    }
+    return dataset_of(variables, list(map(str, data.data_vars)), data.attrs)
 
 
 def _rounded(degrees: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import zipfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import xarray as xr
 
 from datamodules.era5 import Archive, read_era5
 from datamodules.era5.files import containers
+from datamodules.era5.files.classic_netcdf import expected_size
 from tests.datamodules.era5.written import weather, write_new, write_old, write_step_types, write_zip
 
 
@@ -19,7 +21,6 @@ from tests.datamodules.era5.written import weather, write_new, write_old, write_
     ("content", "reason"),
     [
         (b"", "empty"),
-        (b"GRIB\x00\x00\x00\x02", "GRIB file: request data_format netcdf"),
         (b"<html>Not found</html>", "web page"),
         (b'{"title": "required licences not accepted"}', "JSON"),
         (b"\x1f\x8b\x08\x00", "gzip"),
@@ -71,7 +72,7 @@ def test_every_classic_file_has_the_length_we_expect(kind: str, unlimited: bool,
                 variable = file.createVariable(name, dtype, ("time", "x"))
                 variable.note = "abcde"
                 variable[:hours] = np.ones((hours, 3))
-        size, expected = (tmp_path / "a.nc").stat().st_size, containers.expected_size(tmp_path / "a.nc")
+        size, expected = (tmp_path / "a.nc").stat().st_size, expected_size(tmp_path / "a.nc")
         assert expected <= size <= expected + 8
 
 
@@ -152,12 +153,14 @@ def test_nothing_that_changes(tmp_path: Path) -> None:
         read_era5(str(tmp_path / "a.nc"))
 
 
-def test_other_units(tmp_path: Path) -> None:
+@pytest.mark.parametrize("units", ["furlongs", "K", "m s**-2", "m**"])
+def test_other_units(units: str, tmp_path: Path) -> None:
     data = weather()
-    data["tp"].attrs["units"] = "mm"
+    data["tp"].attrs["units"] = units
     write_new(data, tmp_path / "a.nc")
-    with pytest.raises(ValueError, match=r"tp .* in 'mm', ERA5 in 'm': convert"):
+    with pytest.raises(ValueError, match=rf"tp .* in '{re.escape(units)}', ERA5 in 'm': .*Correct its attribute"):
         read_era5(str(tmp_path / "a.nc"))
+    assert list(read_era5(str(tmp_path / "a.nc"), ["t2m"]).data_vars) == ["t2m"]
 
 
 def test_different_grids(tmp_path: Path) -> None:
@@ -180,9 +183,9 @@ def test_layouts_that_era5_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"has no longitude among"):
         read_era5(str(tmp_path / "nowhere.nc"))
     curved = data.drop_vars(["latitude", "longitude"]).rename(latitude="y", longitude="x")
-    curved = curved.assign_coords(latitude=(("y", "x"), np.ones((3, 4))), longitude=(("y", "x"), np.ones((3, 4))))
+    curved = curved.assign_coords(latitude=(("y", "x"), np.ones((3, 4))), longitude=("x", np.ones(4)))
     curved.to_netcdf(tmp_path / "curved.nc")
-    with pytest.raises(ValueError, match=r"have dimensions \('y', 'x'\).*expected a regular grid"):
+    with pytest.raises(ValueError, match=r"have dimensions \('y', 'x'\) and \('x',\): expected a grid"):
         read_era5(str(tmp_path / "curved.nc"))
 
 

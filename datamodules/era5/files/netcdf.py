@@ -1,0 +1,56 @@
+"""netCDF files: checked for completeness, and opened without reading values."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import xarray as xr
+
+from datamodules.era5.files.classic_netcdf import expected_size
+
+HDF, CLASSIC = b"\x89HDF", b"CDF"
+
+
+def check_complete(path: Path, name: str) -> None:
+    """Raise if a netCDF file of the classic format is shorter than its header says; others check themselves.
+
+    Args:
+        path: The file.
+        name: Its name in messages.
+
+    Raises:
+        ValueError: It is truncated, or its header is damaged.
+    """
+    with path.open("rb") as file:
+        if not file.read(4).startswith(CLASSIC):
+            return
+    size = path.stat().st_size
+    try:
+        expected = expected_size(path)
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be read: {error}. Download it again.") from error
+    if size < expected:
+        raise ValueError(
+            f"{name} is truncated: it has {size:,} bytes of {expected:,}. Download it again: the values at its end are "
+            "lost."
+        )
+
+
+def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
+    """Open a netCDF file and read its coordinates, but no values.
+
+    Args:
+        path: The file.
+        name: Its name in messages.
+        stack: Closes the file.
+
+    Raises:
+        ValueError: It cannot be opened.
+    """
+    try:
+        data = stack.enter_context(xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False))
+        for variable in data.variables.values():
+            if variable.ndim <= 1:
+                variable.load()
+    except Exception as error:  # anything that the libraries raise for a damaged file
+        raise ValueError(f"{name} is damaged and cannot be opened: {error}. Download it again.") from error
+    return data
