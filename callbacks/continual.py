@@ -8,7 +8,8 @@ from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 from torch.optim import Optimizer
 
-from callbacks.data_identity import CHECKPOINT_KEY, check_same_data
+from callbacks.changed_options import accepted_changes, renew_optimizers, renumber_epochs
+from callbacks.data_identity import CHECKPOINT_KEY, CLASS_KEY, DESCRIPTION_KEY
 from datamodules import TaskStream
 from gpvae.modules import ContinualModule
 
@@ -23,6 +24,7 @@ class ContinualLearning(Callback):
 
     def __init__(self) -> None:
         self._rng_state: Tensor | None = None
+        self._options_changed = False
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Check the module, the stream and the options of the trainer."""
@@ -35,18 +37,26 @@ class ContinualLearning(Callback):
             )
 
     def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
-        """Save the identity of the data."""
-        checkpoint[CHECKPOINT_KEY] = module_and_stream(trainer, "ContinualLearning")[1].identity()
+        """Save the identity of the data, and what makes the run readable without them."""
+        module, stream = module_and_stream(trainer, "ContinualLearning")
+        checkpoint[CHECKPOINT_KEY] = stream.identity()
+        checkpoint[DESCRIPTION_KEY] = stream.describe()
+        checkpoint[CLASS_KEY] = f"{type(module).__module__}.{type(module).__qualname__}"
 
     def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
-        """Refuse other data than before, and ensure that the task of the checkpoint is evaluated."""
-        stream = module_and_stream(trainer, "ContinualLearning")[1]
-        check_same_data(checkpoint, stream)
+        """Refuse other data or options than before, and ensure that the task of the checkpoint is evaluated."""
+        module, stream = module_and_stream(trainer, "ContinualLearning")
+        changes = accepted_changes(checkpoint, module, stream)
+        self._options_changed = bool(changes)
         if "loops" in checkpoint:
+            renumber_epochs(checkpoint, changes)
             _resume_with_evaluation(checkpoint["loops"]["fit_loop"], stream)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Restore the random numbers of a resumed run."""
+        """Restore the random numbers of a resumed run, and give its optimisers options that have changed."""
+        if self._options_changed:
+            renew_optimizers(trainer)
+            self._options_changed = False
         if self._rng_state is not None:
             torch.set_rng_state(self._rng_state)
             self._rng_state = None

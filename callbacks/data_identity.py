@@ -4,45 +4,103 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from datamodules import TaskStream
 from gpvae.modules import check_same_configuration
+from gpvae.modules.configuration import Differences
 
 #: Entry of a checkpoint with the identity of the data.
 CHECKPOINT_KEY = "data_identity"
+#: Entries with the description of the data, see `TaskStream.describe`, and the class of the module.
+DESCRIPTION_KEY, CLASS_KEY = "data_description", "module_class"
 #: Numbers may differ by this much between processors.
 TOLERANCE = 1e-6
 
 
-def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> None:
+def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> Differences:
     """Raise unless a checkpoint is of the same stream; options in `TaskStream.resumable` may differ.
 
     So a run takes more data of the same stream: those that were learnt before are identified by variables, locations,
-    first hour and scale of the first task.
+    first hour and scale of the first task, or task by task.
+
+    Args:
+        checkpoint: The checkpoint.
+        stream: The stream of this run.
+
+    Returns:
+        Other options that differ, where the user accepts that.
+    """
+    changes = _compare_options(checkpoint, stream, stream.resumable)
+    now = stream.identity()
+    num_begun, num_learnt = (int(checkpoint["state_dict"][name]) if now else 0 for name in ("begun", "learned"))
+    if num_learnt > stream.num_tasks and "points of task" in now:
+        raise _too_few_tasks(num_learnt, stream)
+    differing = _differing_parts(checkpoint.get(CHECKPOINT_KEY, {}), now, num_begun)
+    if differing:
+        details = "; ".join(f"{name}: {detail}" for name, detail in differing.items() if detail)
+        raise ValueError(
+            f"the data are not those that the checkpoint was made with: {' and '.join(differing)} differ, though the "
+            f"options are the same{f' ({details})' if details else ''}. Give the original data, with new data after "
+            "them, or start without a checkpoint"
+        )
+    if num_learnt > stream.num_tasks:
+        raise _too_few_tasks(num_learnt, stream)
+    return changes
+
+
+def check_same_stream(checkpoint: Mapping[str, Any], stream: TaskStream) -> None:
+    """Raise if options that can never change differ from a checkpoint; the data need not be there yet.
 
     Args:
         checkpoint: The checkpoint.
         stream: The stream of this run.
     """
-    saved = checkpoint.get("datamodule_hyper_parameters", {})
-    ignored = dict.fromkeys(stream.resumable)
-    check_same_configuration({**saved, **ignored}, {**stream.hparams, **ignored})
-    before, now = checkpoint.get(CHECKPOINT_KEY, {}), stream.identity()
-    differing = [name for name in now if name in before and not _equal(before[name], now[name])]
-    if differing:
-        raise ValueError(
-            f"the data are not those that the checkpoint was made with: {' and '.join(differing)} differ, though the "
-            "options are the same. Give the original files, or start without a checkpoint"
-        )
-    num_learnt = int(checkpoint["state_dict"]["learned"]) if now else 0
-    if num_learnt > stream.num_tasks:
-        raise ValueError(
-            f"the checkpoint has learnt {num_learnt} tasks, but the data make {stream.num_tasks}: files are missing, "
-            "or num_tasks or end is too small. Give the data that were learnt, and new ones after them"
-        )
+    _compare_options(checkpoint, stream, stream.resumable | stream.changeable)
+
+
+def _compare_options(checkpoint: Mapping[str, Any], stream: TaskStream, ignored: frozenset[str]) -> Differences:
+    saved = {**checkpoint.get("datamodule_hyper_parameters", {}), **dict.fromkeys(ignored)}
+    present = {**stream.hparams, **dict.fromkeys(ignored)}
+    return check_same_configuration(saved, present, stream.changeable, stream.accept_changes)
+
+
+def _too_few_tasks(num_learnt: int, stream: TaskStream) -> ValueError:
+    return ValueError(
+        f"the checkpoint has learnt {num_learnt} tasks, but the data make {stream.num_tasks}: files are missing, "
+        "or num_tasks or end is too small. Give the data that were learnt, and new ones after them"
+    )
+
+
+def _differing_parts(before: Mapping[str, Any], now: Mapping[str, Any], num_begun: int) -> dict[str, str]:
+    """The parts of the identity that differ, with old and new values where they can be told.
+
+    A part that is a list has an entry for each task, of which those count that were learnt or begun.
+    """
+    differing: dict[str, str] = {}
+    for name in now:
+        if name not in before:
+            continue
+        if isinstance(now[name], list):
+            pairs = zip(before[name][:num_begun], now[name], strict=False)
+            differing |= {f"{name} {task}": "" for task, (old, new) in enumerate(pairs, start=1) if old != new}
+        elif not _equal(before[name], now[name]):
+            differing[name] = _describe(before[name], now[name])
+    return differing
 
 
 def _equal(before: Any, now: Any) -> bool:  # noqa: ANN401
-    if not isinstance(before, torch.Tensor) or not isinstance(now, torch.Tensor):
+    if not isinstance(before, Tensor) or not isinstance(now, Tensor):
         return bool(before == now)
     return before.shape == now.shape and torch.allclose(before, now, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def _describe(before: Any, now: Any) -> str:  # noqa: ANN401
+    if not isinstance(before, Tensor) or not isinstance(now, Tensor):
+        return f"{before} in the checkpoint and {now} here"
+    if before.shape != now.shape:
+        return f"{before.shape[-1]} in the checkpoint and {now.shape[-1]} here"
+    differs = ~torch.isclose(before, now, rtol=TOLERANCE, atol=TOLERANCE)
+    old, new = (values[differs][0].item() for values in (before, now))
+    count = int(differs.sum())
+    return f"{count} of {differs.numel()} numbers, the first {old:.6g} in the checkpoint and {new:.6g} here"

@@ -1,7 +1,9 @@
 """Data modules: public data sets, ERA5 and toy problems as streams of tasks."""
 
 from datamodules.covid import Covid
+from datamodules.data_table import DataTable
 from datamodules.era5 import ERA5
+from datamodules.growing_stream import GrowingStream
 from datamodules.loader import Batch, TaskLoader
 from datamodules.moons import TwoMoons
 from datamodules.point_stream import PointStream
@@ -16,6 +18,8 @@ __all__ = [
     "Audio",
     "Batch",
     "Covid",
+    "DataTable",
+    "GrowingStream",
     "MeasuredStream",
     "PointStream",
     "Powerplant",

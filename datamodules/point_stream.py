@@ -4,9 +4,11 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from datamodules.loader import TaskLoader
+from datamodules.point_scale import PointScale
 from datamodules.splits import Task, first_dimension, split_tasks
 from datamodules.stream import TaskStream, check_minimum
 
@@ -26,10 +28,11 @@ class PointStream(TaskStream):
         stop_after: The number of tasks to learn, from the first; all if not given.
     """
 
-    input_dim: ClassVar[int]
+    input_dim: int
     """D, the dimension of an input."""
     likelihood: ClassVar[str]
     """The likelihood of the targets: "gaussian", "bernoulli" or "negative_binomial"."""
+    changeable = TaskStream.changeable | {"batch_size", "steps_per_epoch"}
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class PointStream(TaskStream):
         check_minimum(batch_size=(batch_size, 1), steps_per_epoch=(steps_per_epoch, 1))
         self.num_test, self.batch_size, self.steps_per_epoch = num_test, batch_size, steps_per_epoch
         self.tasks: list[Task] = []
+        self.scale: PointScale | None = None
 
     @abstractmethod
     def read(self) -> tuple[Tensor, Tensor]:
@@ -60,13 +64,14 @@ class PointStream(TaskStream):
         return first_dimension(x)
 
     def scaled(self, tasks: list[Task], x: Tensor, y: Tensor) -> list[Task]:
-        """The tasks on the scale of the model: here unchanged.
+        """The tasks on the scale of the model: here unchanged. What is changed is kept as `scale`.
 
         Args:
             tasks: The tasks, as measured.
             x: All inputs, as measured `[N, D]`.
             y: All targets, as measured `[N]`.
         """
+        self.scale = PointScale.identity(self.input_dim)
         return tasks
 
     def setup(self, stage: str | None = None) -> None:
@@ -78,6 +83,17 @@ class PointStream(TaskStream):
         if self.tasks:
             return
         x, y = self.read()
+        tasks = self.split(x, y)
+        self.tasks = self.scaled(tasks, x, y)
+        self._ranges = torch.stack([torch.stack(torch.aminmax(task.x_train, dim=0)) for task in tasks])
+
+    def split(self, x: Tensor, y: Tensor) -> list[Task]:
+        """The tasks, as measured.
+
+        Args:
+            x: All inputs, as measured `[N, D]`.
+            y: All targets, as measured `[N]`.
+        """
         tasks = split_tasks(x, y, self.num_tasks, self.num_test, self.seed, key=self.order)
         untested = [number for number, task in enumerate(tasks, start=1) if len(task.x_test) == 0]
         if untested:
@@ -85,7 +101,54 @@ class PointStream(TaskStream):
                 f"Of the tasks 1 to {self.num_tasks}, these have no test points: {untested}. Raise num_test (now "
                 f"{self.num_test}), lower num_tasks, or try another seed (now {self.seed})."
             )
-        self.tasks = self.scaled(tasks, x, y)
+        return tasks
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the dimensions of an input, for tables."""
+        return [f"x{dimension}" for dimension in range(1, self.input_dim + 1)]
+
+    def to_physical(self, prediction: dict[str, Tensor], task: int) -> dict[str, Tensor]:
+        """Predictions of test points in the units of the data: here unchanged.
+
+        Args:
+            prediction: Inputs `x` `[N, D]`, targets `y`, `mean` and `stddev` of their predictions, and which test
+                points of the task they are, `index` `[N]`.
+            task: The task, from 0.
+        """
+        return prediction
+
+    def input_values(self, x: Tensor) -> list[list[Any]]:
+        """Inputs as they are written to tables, a row for each.
+
+        Args:
+            x: Inputs in the units of the data `[N, D]`.
+        """
+        return x.tolist()
+
+    def describe(self) -> dict[str, Any]:
+        """The scale, unless `scaled` keeps it to itself, and the range of inputs of each task; empty until `setup`."""
+        if not self.tasks:
+            return {}
+        scale = None if self.scale is None else self.scale.to_plain()
+        return {"name": type(self).__name__, "scale": scale, "ranges": self._ranges}
+
+    def go_on(self, task: Task, num_learnt: int, known: dict[str, Any]) -> None:
+        """Go on with a new task after those that were learnt, of which some may not be here.
+
+        Args:
+            task: The new task, as measured.
+            num_learnt: The number of tasks that were learnt.
+            known: What `describe` said when they had been learnt, with a scale.
+        """
+        self.scale = PointScale(**known["scale"])
+        new, here = task.scaled(self.scale), self.tasks[:num_learnt]
+        # Lightning asks for the loader of the last task learnt, but does not train on it.
+        absent = Task(new.x_train, new.y_train, new.x_test[:0], new.y_test[:0])
+        self.tasks = [*here, *[absent] * (num_learnt - len(here)), new]
+        self._num_tasks, self.stop_after = len(self.tasks), None
+        self.scores_all_tasks = len(here) == num_learnt
+        self._ranges = torch.cat([known["ranges"][:num_learnt], torch.stack(torch.aminmax(task.x_train, dim=0))[None]])
 
     @property
     def num_batches(self) -> int:
@@ -125,7 +188,7 @@ class PointStream(TaskStream):
             num_tasks: The number of tasks.
         """
         _, world_size = self._process()
-        if max(len(task.x_test) for task in self._checked_tasks()[:num_tasks]) < world_size:
+        if world_size > 1 and max(len(task.x_test) for task in self._checked_tasks()[:num_tasks]) < world_size:
             raise ValueError(  # Lightning would skip evaluation there, and hang
                 f"No task has a test point for each of {world_size} processes: raise num_test (now {self.num_test}) "
                 "or use fewer devices."

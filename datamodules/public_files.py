@@ -1,7 +1,8 @@
 """Public data files: their addresses and SHA-256, and a local copy of each on demand."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from datamodules.covid_deaths import deaths_in_santa_catarina
 from datamodules.data_folder import data_dir
 from gpvae.utils.atomic import replacing
 from gpvae.utils.checks import nearest
+from gpvae.utils.locks import exclusive
 
 BASE_URL = "https://raw.githubusercontent.com"
 
@@ -71,7 +73,8 @@ FILES = {
 def fetch(name: str) -> Path:
     """The path of a local copy of a public file, which is downloaded first if there is none.
 
-    The SHA-256 is checked every time. An existing copy is only read, so the folder may be read-only.
+    The SHA-256 is checked every time. An existing copy is only read, so the folder may be read-only. Processes that
+    need the same file at the same time download it once.
 
     Args:
         name: A key of `FILES`, such as `solar.mat`.
@@ -88,16 +91,37 @@ def fetch(name: str) -> Path:
         known = ", ".join(sorted(FILES))
         raise ValueError(f"There is no data file {name!r}{nearest(name, FILES)}. Known files: {known}.")
     file, target = FILES[name], data_dir() / name
-    if target.exists():
-        found = pooch.file_hash(str(target), alg="sha256")
-        advice = "It was left as it is. Move or delete it, and the right one is downloaded at the next run."
-        _check_hash(f"{target} is not the file it should be.", file.sha256, found, advice)
-    elif file.derive is None:
+    if not target.exists():
+        with _downloading(target):
+            if not target.exists():  # another process may have downloaded it meanwhile
+                return _create(file, target)
+    found = pooch.file_hash(str(target), alg="sha256")
+    advice = "It was left as it is. Move or delete it, and the right one is downloaded at the next run."
+    _check_hash(f"{target} is not the file it should be.", file.sha256, found, advice)
+    return target
+
+
+@contextmanager
+def _downloading(target: Path) -> Iterator[None]:
+    """Keep other processes from downloading the same file."""
+    with ExitStack() as stack:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            lock = target.with_name(f".{target.name}.lock")
+            stack.enter_context(exclusive(lock, f"another process is downloading {target.name}"))
+        except OSError as error:
+            raise _not_writable(target, error, "") from error
+        yield
+
+
+def _create(file: PublicFile, target: Path) -> Path:
+    """Download a file, and derive the content that is used if that is only part of it."""
+    if file.derive is None:
         _download(file.url, file.sha256, target, wanted=target)
-    else:
-        raw = target.with_name(Path(file.address).name)
-        _download(file.url, None, raw, wanted=target)  # the hash of the derived file vouches for it
-        _derive(file.derive, raw, file.sha256, target)
+        return target
+    raw = target.with_name(Path(file.address).name)
+    _download(file.url, None, raw, wanted=target)  # the hash of the derived file vouches for it
+    _derive(file.derive, raw, file.sha256, target)
     return target
 
 

@@ -4,8 +4,9 @@ from typing import Any, ClassVar, Literal, get_args
 
 from torch import Tensor
 
+from datamodules.point_scale import PointScale
 from datamodules.point_stream import PointStream
-from datamodules.scaling import minmax_scale, standardise
+from datamodules.scaling import minmax_scale
 from datamodules.splits import Task, first_dimension
 from gpvae.utils.checks import choice
 
@@ -57,19 +58,8 @@ class MeasuredStream(PointStream):
             self._check_first_task(x, y)
             if self.input_dim == 1:
                 high = low + (high - low) / self.num_tasks
-
-        def targets(values: Tensor) -> Tensor:
-            return standardise(values, like=y) if self.standardises else values
-
-        return [
-            Task(
-                minmax_scale(task.x_train, low, high, like=x),
-                targets(task.y_train),
-                minmax_scale(task.x_test, low, high, like=x),
-                targets(task.y_test),
-            )
-            for task in tasks
-        ]
+        self.scale = PointScale.fit(x, y, low, high, standardises=self.standardises)
+        return [task.scaled(self.scale) for task in tasks]
 
     def _check_first_task(self, x: Tensor, y: Tensor) -> None:
         if (x == x[0]).all():

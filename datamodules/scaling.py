@@ -1,7 +1,8 @@
 """Scaling of inputs to a fixed interval and of targets to mean 0, variance 1."""
 
-import torch
 from torch import Tensor
+
+from datamodules.point_scale import PointScale
 
 
 def minmax_scale(x: Tensor, low: float, high: float, like: Tensor | None = None) -> Tensor:
@@ -19,13 +20,13 @@ def minmax_scale(x: Tensor, low: float, high: float, like: Tensor | None = None)
     Returns:
         The scaled inputs, of shape (N, D).
     """
-    smallest, largest = torch.aminmax(x if like is None else like, dim=0)
-    constant = largest == smallest
+    points = x if like is None else like
+    scale = PointScale.fit(points, points[:, 0], low, high, standardises=False)
+    constant = scale.largest == scale.smallest
     if like is None and constant.any():
         columns = constant.nonzero().flatten().tolist()
         raise ValueError(f"Columns {columns} of x are constant and cannot be scaled: drop them.")
-    scaled = low + (high - low) * (x - smallest) / (largest - smallest)
-    return torch.where(constant, (low + high) / 2 + (x - smallest), scaled)
+    return scale.inputs(x)
 
 
 def standardise(y: Tensor, like: Tensor | None = None) -> Tensor:
@@ -39,7 +40,4 @@ def standardise(y: Tensor, like: Tensor | None = None) -> Tensor:
         The scaled targets, of shape (N,).
     """
     like = y if like is None else like
-    deviation = like.std(correction=0)
-    if deviation == 0:
-        raise ValueError("y is constant and cannot be standardised.")
-    return (y - like.mean()) / deviation
+    return PointScale.fit(like[:, None], like, 0.0, 1.0, standardises=True).targets(y)

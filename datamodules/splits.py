@@ -1,11 +1,14 @@
-"""Splits of points into tasks: sorted training points in equal parts, each with the test points in its range."""
+"""Splits of points into tasks: equal parts of all points, or parts that stay as they are when points are added."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+from datamodules.point_scale import PointScale
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,15 @@ class Task:
     y_train: Tensor
     x_test: Tensor
     y_test: Tensor
+
+    def scaled(self, scale: PointScale) -> "Task":
+        """The task on another scale.
+
+        Args:
+            scale: The scale.
+        """
+        train = scale.inputs(self.x_train), scale.targets(self.y_train)
+        return Task(*train, scale.inputs(self.x_test), scale.targets(self.y_test))
 
 
 def first_dimension(x: Tensor) -> Tensor:
@@ -72,7 +84,7 @@ def split_tasks(
     Raises:
         ValueError: Data and options are invalid or do not fit together.
     """
-    keys = _checked_keys(x, y, key)
+    keys = checked_keys(x, y, key)
     num_test = _checked_num_test(num_test, len(x))
     if not 1 <= num_tasks <= len(x) - num_test:
         raise ValueError(
@@ -94,7 +106,53 @@ def split_tasks(
     ]
 
 
-def _checked_keys(x: Tensor, y: Tensor, key: Callable[[Tensor], Tensor]) -> Tensor:
+def hold_out(num_points: int, test_share: float, seed: int, task: int) -> NDArray[np.bool_]:
+    """Which points of a task are held out for test `[N]`: at least one, and not all of them.
+
+    They depend on the arguments only, so they do not change when later tasks arrive.
+
+    Args:
+        num_points: The number of points of the task, two or more.
+        test_share: The fraction to hold out.
+        seed: Fixes which.
+        task: The task, from 0.
+    """
+    num_test = min(max(round(test_share * num_points), 1), num_points - 1)
+    return np.random.default_rng([seed, 1, task]).permutation(num_points) < num_test
+
+
+def task_ends(keys: Tensor, points_per_task: int, extent_per_task: float | None = None) -> list[int]:
+    """The ends of all whole tasks, exclusive, as indices into sorted points; later points change none of them.
+
+    Args:
+        keys: The keys of all points, in order `[N]`.
+        points_per_task: The number of points in a task.
+        extent_per_task: The extent of a task along the key, instead of a number of points. A task is whole once there
+            is a point after it; one with fewer than two points is joined to the next.
+
+    Example:
+        >>> import torch
+        >>> task_ends(torch.arange(8.0), 3), task_ends(torch.tensor([0.0, 1, 2, 9, 10, 11]), 3, extent_per_task=4.0)
+        ([3, 6], [3, 5])
+    """
+    if extent_per_task is None:
+        return list(range(points_per_task, len(keys) + 1, points_per_task))
+    extents = ((keys - keys[0]) / extent_per_task).floor()
+    ends: list[int] = []
+    for end in (extents.diff().nonzero().flatten() + 1).tolist():
+        if end - (ends[-1] if ends else 0) >= 2:
+            ends.append(end)
+    return ends
+
+
+def checked_keys(x: Tensor, y: Tensor, key: Callable[[Tensor], Tensor]) -> Tensor:
+    """The sort keys of points `[N]`; raise if points or keys are missing or not finite.
+
+    Args:
+        x: Inputs, of shape (N, D) or (N,).
+        y: Targets, of shape (N, ...).
+        key: Computes the sort keys of the inputs.
+    """
     if len(x) != len(y):
         raise ValueError(f"x has {len(x)} points and y has {len(y)}: they must have the same number.")
     if len(x) == 0:

@@ -28,6 +28,12 @@ class TaskStream(LightningDataModule, ABC):
     """The public files that it is read from."""
     resumable: frozenset[str] = frozenset({"stop_after", "predict_every"})
     """Options that may change when a run is resumed."""
+    scores_all_tasks: bool = True
+    """Whether the test data of all tasks are here; if not, there are no scores over all tasks."""
+    changeable: frozenset[str] = frozenset({"epochs_per_task"})
+    """Options that may change between two tasks if the user accepts it."""
+    accept_changes = False
+    """Whether the user accepts that they differ from the checkpoint that a run is resumed from."""
 
     def __init__(
         self, num_tasks: int | None = 10, *, seed: int = 0, epochs_per_task: int = 1, stop_after: int | None = None
@@ -99,6 +105,10 @@ class TaskStream(LightningDataModule, ABC):
 
     def identity(self) -> dict[str, Any]:
         """What identifies the data beyond the options, by name, as tensors or text; none for files checked by hash."""
+        return {}
+
+    def describe(self) -> dict[str, Any]:
+        """What checkpoints keep of the data, as tensors and plain values, so that a run is readable without them."""
         return {}
 
     @property

@@ -1,12 +1,18 @@
 """Streaming Gaussian processes that remember."""
 
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gpvae import inducing
 from gpvae.diagnostics import MisfitWarning, ResolutionWarning
 from gpvae.hyperparameters import HyperparameterWarning
 from gpvae.online_gp import OnlineGP
 from gpvae.utils.linalg import JitterWarning
+
+if TYPE_CHECKING:
+    from gpvae.saved import SavedRun
 
 __all__ = [
     "HyperparameterWarning",
@@ -16,9 +22,29 @@ __all__ = [
     "ResolutionWarning",
     "__version__",
     "inducing",
+    "load",
 ]
 
 try:
     __version__ = version("gpvae")
 except PackageNotFoundError:  # a checkout that is not installed
     __version__ = "0+unknown"
+
+
+def load(path: str | Path, *, allow: Iterable[str] = ()) -> "SavedRun[Any]":
+    """Load a run that `gpvae fit` has saved. Only tensors and plain values are read from its checkpoint.
+
+    Args:
+        path: The run folder, such as `runs/era5_ohsvgp/seed_1`, or one of the checkpoints in it.
+        allow: Packages and classes that the run may name beside those of gpvae, as `--allow` of the command.
+
+    Returns:
+        A `gpvae.saved.SavedSeriesRun` for a GP-VAE on series, a `gpvae.saved.SavedPointRun` for a streaming GP.
+
+    Raises:
+        FileNotFoundError: There is no run, or it has no checkpoint.
+        ValueError: The checkpoint is damaged, or cannot be read by this version.
+    """
+    from gpvae.saved import load as load_run  # Lightning, xarray and matplotlib are imported only if needed
+
+    return load_run(path, allow=allow)

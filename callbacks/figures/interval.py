@@ -1,4 +1,4 @@
-"""Predictive intervals of about 95 %."""
+"""Predictive intervals of about 95 %, and other quantiles."""
 
 import math
 from collections.abc import Callable
@@ -28,6 +28,21 @@ def two_sd_interval(y: Distribution) -> tuple[Tensor, Tensor] | None:
     if cdf is not None:
         return _count_quantile(cdf, y.mean, TAIL), _count_quantile(cdf, y.mean, 1 - TAIL)
     return y.mean - 2 * y.stddev, y.mean + 2 * y.stddev
+
+
+def quantile(y: Distribution, probability: float) -> Tensor:
+    """The smallest value that y exceeds with no more than the remaining probability `[N]`.
+
+    Args:
+        y: Predictive marginals `[N]`: normal, counts or labels.
+        probability: The probability of values not above, between 0 and 1.
+    """
+    if isinstance(y, Bernoulli):
+        return (1 - y.mean < probability).to(y.mean)
+    cdf = _count_cdf(y)
+    if cdf is not None:
+        return _count_quantile(cdf, y.mean, probability)
+    return y.icdf(y.mean.new_tensor(probability))
 
 
 def _count_cdf(y: Distribution) -> Callable[[Floats], Floats] | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from callbacks.figures import time_panels
 from callbacks.figures.series_predictions import Span, distant_series, representative_variables, task_spans
-from callbacks.figures.units import readable_units
+from callbacks.figures.units import readable_location, readable_units
 from datamodules.era5 import SeriesStream
 from gpvae.plotting.canvas import INK, LABEL, SMALL, TITLE, style_axes
 from gpvae.vae.model import GPVAE
@@ -108,6 +108,4 @@ def _dates(stream: SeriesStream, hours: NDArray[np.float64]) -> time_panels.Date
 
 
 def _location(stream: SeriesStream, number: int) -> str:
-    latitude, longitude = float(stream.coordinates.latitude[number]), float(stream.coordinates.longitude[number])
-    longitude = (longitude + 180) % 360 - 180
-    return f"{abs(latitude):g}° {'N' if latitude >= 0 else 'S'}, {abs(longitude):g}° {'E' if longitude >= 0 else 'W'}"
+    return readable_location(float(stream.coordinates.latitude[number]), float(stream.coordinates.longitude[number]))

@@ -1,4 +1,4 @@
-"""Readable units: m s⁻¹ for m s**-1, and multiples that keep numbers short."""
+"""Readable units: m s⁻¹ for m s**-1, and multiples that keep numbers short; readable locations."""
 
 import re
 
@@ -23,6 +23,17 @@ def readable_units(units: str, largest: float) -> tuple[float, str]:
         if units == original and low <= largest < high:
             return factor, _typeset(multiple)
     return 1.0, _typeset(units)
+
+
+def readable_location(latitude: float, longitude: float) -> str:
+    """A location such as 51.5° N, 0.25° W.
+
+    Args:
+        latitude: Degrees north.
+        longitude: Degrees east, in any range.
+    """
+    longitude = (longitude + 180) % 360 - 180
+    return f"{abs(latitude):g}° {'N' if latitude >= 0 else 'S'}, {abs(longitude):g}° {'E' if longitude >= 0 else 'W'}"
 
 
 def _typeset(units: str) -> str:

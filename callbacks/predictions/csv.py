@@ -11,14 +11,17 @@ from lightning.pytorch.callbacks import BasePredictionWriter
 from rich import print as rich_print
 from torch import Tensor
 
+from datamodules import PointStream
 from gpvae.utils.atomic import replacing
 
 FILE_NAME = "predictions.csv"
-Row = list[float]
+Row = list[Any]
 
 
 class PredictionTable(BasePredictionWriter):
     """Writes `predictions.csv`: task, inputs and target of each point, and the mean and standard deviation predicted.
+
+    They are in the units of the data where the stream knows these, as `DataTable` does.
 
     Args:
         folder: Folder to write to.
@@ -33,11 +36,18 @@ class PredictionTable(BasePredictionWriter):
     ) -> None:
         """Gather the predictions of all processes, and write them sorted by task and inputs."""
         loaders = predictions if predictions and isinstance(predictions[0], list) else [predictions]
-        rows = [row for task, batches in enumerate(loaders, start=1) for batch in batches for row in _rows(task, batch)]
+        stream = trainer.datamodule  # type: ignore[attr-defined]
+        stream = stream if isinstance(stream, PointStream) else None
+        rows = [
+            row
+            for task, batches in enumerate(loaders, start=1)
+            for batch in batches
+            for row in _rows(task, batch, stream)
+        ]
         rows = _gather(rows)
         if not trainer.is_global_zero or not rows:
             return
-        dims = [f"x{dim}" for dim in range(1, len(rows[0]) - 3)]
+        dims = [f"x{dim}" for dim in range(1, len(rows[0]) - 3)] if stream is None else stream.input_names
         with replacing(self.folder / FILE_NAME) as unfinished, unfinished.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["task", *dims, "y", "mean", "stddev"])
@@ -45,8 +55,10 @@ class PredictionTable(BasePredictionWriter):
         rich_print(f"{len(rows)} predictions are in {self.folder / FILE_NAME}")
 
 
-def _rows(task: int, batch: dict[str, Tensor]) -> Iterator[Row]:
-    columns = zip(batch["x"].tolist(), *(batch[key].tolist() for key in ("y", "mean", "stddev")), strict=True)
+def _rows(task: int, batch: dict[str, Tensor], stream: PointStream | None) -> Iterator[Row]:
+    batch = batch if stream is None else stream.to_physical(batch, task - 1)
+    inputs = batch["x"].tolist() if stream is None else stream.input_values(batch["x"])
+    columns = zip(inputs, *(batch[key].tolist() for key in ("y", "mean", "stddev")), strict=True)
     for x, *values in columns:
         yield [task, *x, *values]
 

@@ -4,25 +4,21 @@ import os
 import shutil
 from collections.abc import Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import BasePredictionWriter
-from numpy.typing import NDArray
 from rich import print as rich_print
 from torch import Tensor
 
-from callbacks.predictions.cf_file import Floats, PredictionFile
+from callbacks.predictions.cf_file import PredictionFile
+from callbacks.predictions.summary import QUANTILES, check_finite, file_attributes, summarise_samples
 from datamodules.era5 import SeriesStream
-from datamodules.era5.synthetic.sample import NOTE
-from gpvae import __version__
 from gpvae.utils.atomic import publish
 
 FILE_NAME = "predictions.nc"
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class NetCDFPredictions(BasePredictionWriter):
@@ -75,7 +71,7 @@ class NetCDFPredictions(BasePredictionWriter):
             return
         try:
             unfinished, stream = self._parts / FILE_NAME, _stream(trainer)
-            num_times = write_file(unfinished, self._parts, stream, file_attributes(pl_module, stream))
+            num_times = write_file(unfinished, self._parts, stream, file_attributes(pl_module, stream.description))
             publish(unfinished, self.folder / FILE_NAME)
         finally:
             shutil.rmtree(self._parts, ignore_errors=True)
@@ -86,14 +82,6 @@ class NetCDFPredictions(BasePredictionWriter):
         """Remove the temporary folder."""
         if trainer.is_global_zero and self._parts != self.folder:
             shutil.rmtree(self._parts, ignore_errors=True)
-
-
-def summarise_samples(samples: NDArray[np.float64]) -> Floats:
-    """Return mean, standard deviation and quantiles of samples `[N, B, T, V]`, as `[V, 2 + Q, B, T]`."""
-    # A new value is below the Weibull estimate with exactly that probability, for any number of samples.
-    quantiles = np.quantile(samples, QUANTILES, axis=0, method="weibull")
-    parts = np.concatenate([samples.mean(0)[None], samples.std(0)[None], quantiles])
-    return np.ascontiguousarray(np.moveaxis(parts, -1, 0), dtype=np.float32)
 
 
 def write_file(path: Path, parts: Path, stream: SeriesStream, attributes: dict[str, str]) -> int:
@@ -133,35 +121,9 @@ def write_file(path: Path, parts: Path, stream: SeriesStream, attributes: dict[s
             values = np.empty((2 + len(QUANTILES), *predicted.shape), np.float32)
             for file, indexer in zip(files, indexers, strict=True):
                 values[:, *indexer] = np.load(file, mmap_mode="r")[number]
-            if not np.isfinite(values).all():
-                raise FloatingPointError(
-                    f"predictions of {variable.short_name} ({variable.name}) are not finite: train the model with "
-                    "a lower lr."
-                )
+            check_finite(variable, values)
             output.write(variable, values[0], values[1], values[2:])
     return len(times)
-
-
-def file_attributes(module: LightningModule, stream: SeriesStream) -> dict[str, str]:
-    """Return the global attributes of the file.
-
-    Args:
-        module: The module that predicts.
-        stream: The stream that is predicted.
-    """
-    names = [name for name in ("method", "num_inducing", "num_samples") if name in module.hparams]
-    options = ", ".join(f"{name}={module.hparams[name]}" for name in names)
-    learned = int(module.learned) if isinstance(module.learned, Tensor) else 0
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    attributes = {
-        "title": f"Predictions of {stream.num_variables} variables at {stream.num_series} locations",
-        "source": f"{type(module).__name__}({options}) after {learned} of {stream.num_tasks} tasks of "
-        f"{type(stream).__name__}",
-        "history": f"{now} gpvae {__version__}: predict",
-    }
-    if stream.synthetic:
-        attributes |= {"title": f"{attributes['title']} of SYNTHETIC weather", "synthetic": NOTE}
-    return attributes
 
 
 def _stream(trainer: Trainer) -> SeriesStream:

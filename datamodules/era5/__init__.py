@@ -1,9 +1,10 @@
 """ERA5, hourly weather on a grid: a synthetic sample of it, files of either Climate Data Store, or downloads."""
 
 from datamodules.era5.datamodule import ERA5
+from datamodules.era5.description import Coordinates, SeriesDescription
 from datamodules.era5.files.archive import Archive, read_era5
 from datamodules.era5.loader import SeriesBatch, SeriesLoader
-from datamodules.era5.series_stream import Coordinates, SeriesStream
+from datamodules.era5.series_stream import SeriesStream
 from datamodules.era5.variables import DEFAULT_VARIABLES, Variable
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Archive",
     "Coordinates",
     "SeriesBatch",
+    "SeriesDescription",
     "SeriesLoader",
     "SeriesStream",
     "Variable",

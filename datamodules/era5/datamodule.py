@@ -8,6 +8,8 @@ import xarray as xr
 from lightning.pytorch.utilities import rank_zero_info
 
 from datamodules.era5.cds import download, downloaded, month_requests
+from datamodules.era5.continuation import join_fields
+from datamodules.era5.description import SeriesDescription
 from datamodules.era5.fields import Fields, open_fields
 from datamodules.era5.files.containers import expand_patterns, file_versions
 from datamodules.era5.series_stream import SeriesStream
@@ -141,6 +143,8 @@ class ERA5(SeriesStream):
 
     def prepare_data(self) -> None:
         """Create or download missing files; only the first process downloads."""
+        if self._continuation is not None:
+            return
         if self.source == "cds":
             download(self._requests(), self.download_hours, self.refetch_preliminary)
             self.refetch_preliminary = False  # once is enough
@@ -161,7 +165,7 @@ class ERA5(SeriesStream):
             self._data = None
         first = self._data is None
         super().setup(stage)
-        if first and self.source == "files" and self.hparams["num_tasks"] is not None:
+        if first and self._continuation is None and self.source == "files" and self.hparams["num_tasks"] is not None:
             self._log_unused()
 
     def open(self) -> AbstractContextManager[Fields]:
@@ -184,9 +188,20 @@ class ERA5(SeriesStream):
             digest=self.on_disk and isinstance(self.paths, xr.Dataset),
         )
 
+    def read_known(self, known: SeriesDescription) -> Fields:
+        """The values of the configured files at known variables and locations, in memory.
+
+        Args:
+            known: What is known of the stream.
+        """
+        with open_fields(self._files(), None, None, None, like=known) as fields:
+            return join_fields([fields])
+
     @property
     def synthetic(self) -> bool:
         """Whether the data are synthetic, which results should state."""
+        if self._continuation is not None:
+            return self._continuation.known.synthetic
         return self.source == "sample" or self.fields.note == NOTE
 
     def _files(self) -> Paths:

@@ -10,6 +10,7 @@ import xarray as xr
 from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 
+from datamodules.era5.description import Coordinates, SeriesDescription
 from datamodules.era5.files.archive import Archive
 from datamodules.era5.files.grid import Grid
 from datamodules.era5.variables import Variable
@@ -34,6 +35,7 @@ class Fields:
         file_coordinates: Latitude and longitude of each series exactly as in the files `[S]`; `latitude` and
             `longitude` if not given.
         file_hours: All times of the files as hours since the origin, in order `[F]`; `hours` if not given.
+        land: Which series are on land `[S]`; None if the files have no land-sea mask.
     """
 
     variables: tuple[Variable, ...]
@@ -46,6 +48,17 @@ class Fields:
     sources: tuple[str, ...] = ()
     file_coordinates: tuple[NDArray[np.generic], NDArray[np.generic]] | None = None
     file_hours: NDArray[np.float64] | None = None
+    land: NDArray[np.bool_] | None = None
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """The locations of the series, and the time of hour 0."""
+        return Coordinates(self.latitude, self.longitude, self.origin)
+
+    @property
+    def exact_coordinates(self) -> Coordinates:
+        """As `coordinates`, with latitudes and longitudes exactly as in the files."""
+        return Coordinates(*(self.file_coordinates or self.coordinates[:2]), self.origin)
 
     @property
     def step(self) -> float:
@@ -67,6 +80,7 @@ def open_fields(
     land_only: bool = False,
     seed: int = 0,
     digest: bool = False,
+    like: SeriesDescription | None = None,
 ) -> Iterator[Fields]:
     """Open ERA5 files or a dataset; values are read on demand, as long as they are open.
 
@@ -84,8 +98,11 @@ def open_fields(
         seed: Fixes which locations are drawn.
         digest: Whether a digest of the values is part of the sources, which takes reading all of them: for a dataset,
             which has no files to tell it from others.
+        like: A stream whose variables, units, locations and first hour are taken, in place of what is given here.
     """
     only = locations[0] if locations is not None and len(locations) == 1 and len(locations[0]) == 2 else None
+    if like is not None:
+        variables, start = [variable.short_name for variable in like.variables], like.coordinates.origin
     with Archive(paths, location=only) as archive:
         mask = archive.read_static("lsm")
         if land_only and mask is None:
@@ -94,21 +111,27 @@ def open_fields(
                 "set land_only to false, or give locations."
             )
         land = None if mask is None else mask >= 0.5
-        cells = choose_cells(archive.grid, points, locations, land if land_only else None, seed)
+        if like is None:
+            cells = choose_cells(archive.grid, points, locations, land if land_only else None, seed)
+        else:
+            cells = cells_at(archive.grid, like.coordinates)
+        on_land = None if land is None else land[cells]
+        if like is not None and like.land is not None:
+            on_land = like.land
         all_times = archive.times_of(variables)
         origin = all_times[0] if start is None else start.astype("datetime64[ns]")
         ends = [] if num_hours is None else [origin + np.timedelta64(num_hours, "h")]
         ends += [] if end is None else [end.astype("datetime64[ns]")]
         selection = archive.select(variables, origin, min(ends, default=None))
-        chosen = tuple(archive.variable(name) for name in selection.names)
+        chosen = tuple(archive.variable(name) for name in selection.names) if like is None else like.scaling.variables
 
         def read(first: int, before: int) -> Values:
             times = selection.times[first:before]
-            columns = [archive.values(name, times, cells).T for name in selection.names]
+            columns = [archive.values(v.short_name, times, cells, v.units).T for v in chosen]
             values = np.stack(columns, axis=-1)
             for number, variable in enumerate(chosen):
-                if land is not None and variable.over != "everywhere":
-                    values[land[cells] != (variable.over == "land"), :, number] = np.nan
+                if on_land is not None and variable.over != "everywhere":
+                    values[on_land != (variable.over == "land"), :, number] = np.nan
             return values
 
         hours, file_hours = ((times - origin) / np.timedelta64(1, "h") for times in (selection.times, all_times))
@@ -116,7 +139,7 @@ def open_fields(
         note = selection.attributes.get("title", "")
         own = archive.grid.file_coordinates(cells)
         sources = (*archive.sources, _digest(read, len(hours))) if digest else archive.sources
-        yield Fields(chosen, read, hours, origin, latitude, longitude, note, sources, own, file_hours)
+        yield Fields(chosen, read, hours, origin, latitude, longitude, note, sources, own, file_hours, on_land)
 
 
 def _digest(read: Callable[[int, int], Values], num_hours: int, at_once: int = 1024) -> str:
@@ -124,6 +147,29 @@ def _digest(read: Callable[[int, int], Values], num_hours: int, at_once: int = 1
     for first in range(0, num_hours, at_once):
         digest.update(read(first, min(first + at_once, num_hours)).tobytes())
     return digest.hexdigest()
+
+
+def cells_at(grid: Grid, coordinates: Coordinates) -> NDArray[np.int64]:
+    """Indices of the grid cells at given coordinates `[S]`.
+
+    Args:
+        grid: The grid.
+        coordinates: The coordinates.
+
+    Raises:
+        ValueError: The grid has no cell at some of them.
+    """
+    cells = {(north, east): number for number, (north, east) in enumerate(grid.cells.tolist())}
+    wanted = list(zip(coordinates.latitude.tolist(), coordinates.longitude.tolist(), strict=True))
+    missing = [pair for pair in wanted if pair not in cells]
+    if missing:
+        north, east = missing[0]
+        nearest = grid.cells[_angular_distance(grid.cells, north, east).argmin()]
+        raise ValueError(
+            f"{len(missing)} of {len(wanted)} locations that were learnt are not in the new data, such as ({north:g}, "
+            f"{east:g}): the nearest there is ({nearest[0]:g}, {nearest[1]:g}). They have {grid}."
+        )
+    return np.array([cells[pair] for pair in wanted])
 
 
 def choose_cells(

@@ -1,26 +1,20 @@
-"""The tasks of a stream: hours split into training and test, values scaled, in memory or in memory-mapped files."""
+"""The tasks of a stream: hours split into training and test, values scaled."""
 
-import hashlib
-import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 from torch import Tensor
 
-from datamodules.data_folder import writable_folder
 from datamodules.era5.fields import Fields, Values
 from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
 from datamodules.era5.variables import check_observed
-from gpvae.utils.atomic import creating_folder, remove_abandoned
-from gpvae.utils.locks import excludes_others, exclusive
-from gpvae.utils.row_store import Files, Memory, RowStore, compute_rows
+from datamodules.splits import hold_out
+from gpvae.utils.row_store import Memory, RowStore, compute_rows
 
 
 class TaskHours(NamedTuple):
@@ -58,6 +52,7 @@ def split_hours(
     test_share: float,
     seed: int,
     step: float = 1.0,
+    absent: Container[int] = (),
 ) -> list[TaskHours]:
     """Divide a stream into tasks of equal length in time, and hold out a fraction of the hours of each.
 
@@ -71,6 +66,7 @@ def split_hours(
         test_share: The fraction of its hours that is held out.
         seed: Fixes which.
         step: The hours from one time of the files to the next, for messages.
+        absent: Tasks that have no hours here.
 
     Raises:
         ValueError: A task has less than two hours, one for training and one for test.
@@ -79,6 +75,9 @@ def split_hours(
     tasks = []
     for task in range(num_tasks):
         indices = np.flatnonzero(task_of_hour == task)
+        if task in absent:
+            tasks.append(TaskHours(indices[:0], indices[:0]))
+            continue
         if len(indices) < 2:
             raise ValueError(
                 f"Task {task + 1} of {num_tasks}, {hours_per_task} hours from hour {task * hours_per_task} of the "
@@ -86,8 +85,7 @@ def split_hours(
                 + _advice_on_length(hours_per_task, step)
                 + "Lower num_tasks or raise hours_per_task, choose another start, or give more files."
             )
-        num_test = min(max(round(test_share * len(indices)), 1), len(indices) - 1)
-        held_out = np.random.default_rng([seed, 1, task]).permutation(len(indices)) < num_test
+        held_out = hold_out(len(indices), test_share, seed, task)
         tasks.append(TaskHours(indices[~held_out], indices[held_out]))
     return tasks
 
@@ -100,9 +98,6 @@ def _advice_on_length(hours_per_task: int, step: float) -> str:
         f"The files have one time every {step:g} hours, so hours_per_task must be at least {math.ceil(2 * step)}; "
         f"{math.ceil(hours_per_task * step)} gives {hours_per_task} times in each task. "
     )
-
-
-FOLDER = "era5_on_disk"
 
 
 class TaskValues(NamedTuple):
@@ -121,22 +116,34 @@ class Prepared:
         scaling: The scaling.
         train: The values of each task at its training hours.
         test: The values of each task at its held-out hours.
-        observed: The fraction of values that are observed.
+        counts: How many values of each variable every task has, observed ones and all `[K, 2, V]`.
     """
 
     scaling: Scaling
     train: list[TaskValues]
     test: list[TaskValues]
-    observed: float
+    counts: Tensor
+
+    @property
+    def observed(self) -> float:
+        """The fraction of values that are observed."""
+        observed, total = self.counts.sum((0, 2))
+        return float(observed / total)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of hours with data in each task."""
+        return tuple(len(train.times) + len(test.times) for train, test in zip(self.train, self.test, strict=True))
 
 
 def prepare(
     fields: Fields,
     tasks: Sequence[TaskHours],
-    first: NDArray[np.int64],
+    first: NDArray[np.int64] | None = None,
     *,
     read: Callable[[int, int], Values] | None = None,
     store: RowStore | None = None,
+    scaling: Scaling | None = None,
 ) -> Prepared:
     """Scale the values of all tasks, one after the other.
 
@@ -146,31 +153,48 @@ def prepare(
         first: The hours of the first task that set the scale.
         read: Reads values, as `fields.read`, which is the default.
         store: The store for the scaled values; memory if not given.
+        scaling: The scale, if it is known; in place of `first`.
     """
-    read, store, scaling = read or fields.read, store or Memory(), None
-    series, seen = torch.arange(len(fields.latitude)), torch.zeros(2, len(fields.variables), dtype=torch.int64)
+    read, store, known = read or fields.read, store or Memory(), scaling is not None
     parts: dict[str, list[TaskValues]] = {"train": [], "test": []}
+    counts = []
     for number, task in enumerate(tasks):
-        begin = task.first
-        values = torch.from_numpy(read(begin, task.last + 1))
-        mask = values.isfinite()
-        seen += torch.stack([mask.sum((0, 1)), torch.full_like(seen[1], mask[..., 0].numel())])
+        first_hour, end = (task.first, task.last + 1) if len(task.train) else (0, 0)  # an absent task has no hours
+        values = torch.from_numpy(read(first_hour, end))
         if scaling is None:
-            hours = torch.from_numpy(first - begin)
-            scaling = Scaling.fit(fields.variables, values[:, hours], mask[:, hours])
-        for name, indices in task._asdict().items():
-            hours = torch.from_numpy(indices - begin)
-            y, observed = compute_rows(
-                store,
-                _file_names(name, number),
-                series,
-                SERIES_AT_ONCE,
-                _scaled(scaling, values[:, hours], mask[:, hours]),
-            )
-            parts[name].append(TaskValues(torch.from_numpy(fields.hours[indices]), y, observed))
-    check_observed(fields.variables, (seen[0] > 0).tolist())
+            assert first is not None
+            hours = torch.from_numpy(first - task.first)
+            scaling = Scaling.fit(fields.variables, values[:, hours], values[:, hours].isfinite())
+        for name, part in scale_task(store, number, task, fields, values, scaling).items():
+            parts[name].append(part)
+        counts.append(count_values(values))
     assert scaling is not None
-    return Prepared(scaling, parts["train"], parts["test"], float(seen[0].sum() / seen[1].sum()))
+    prepared = Prepared(scaling, parts["train"], parts["test"], torch.stack(counts))
+    return prepared if known else checked(fields, prepared)
+
+
+def scale_task(
+    store: RowStore, number: int, task: TaskHours, fields: Fields, values: Tensor, scaling: Scaling
+) -> dict[str, TaskValues]:
+    """The scaled values of a task at its training (`train`) and its held-out hours (`test`).
+
+    Args:
+        store: The store for them.
+        number: The task, from 0.
+        task: Its hours.
+        fields: The data of the stream.
+        values: The values of the task in the units of files `[S, t, V]`, from its first hour to its last.
+        scaling: The scaling.
+    """
+    series, mask = torch.arange(len(fields.latitude)), values.isfinite()
+    parts = {}
+    for name, indices in task._asdict().items():
+        hours = torch.from_numpy(indices - task.first if len(indices) else indices)
+        y, observed = compute_rows(
+            store, file_names(name, number), series, SERIES_AT_ONCE, _scaled(scaling, values[:, hours], mask[:, hours])
+        )
+        parts[name] = TaskValues(torch.from_numpy(fields.hours[indices]), y, observed)
+    return parts
 
 
 def _scaled(scaling: Scaling, values: Tensor, mask: Tensor) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
@@ -178,59 +202,32 @@ def _scaled(scaling: Scaling, values: Tensor, mask: Tensor) -> Callable[[Tensor]
     return lambda some: (scaling.to_model(values[some], some).where(mask[some], 0.0).float(), mask[some])
 
 
-def prepare_on_disk(
-    fields: Fields, tasks: Sequence[TaskHours], first: NDArray[np.int64], options: dict[str, object]
-) -> Prepared:
-    """As `prepare`, with the result in files that later runs reuse; memory holds one task at a time.
+def count_values(values: Tensor) -> Tensor:
+    """How many values of each variable there are, observed ones and all `[2, V]`.
+
+    Args:
+        values: The values in the units of files `[S, t, V]`; NaN where they are missing.
+    """
+    observed = values.isfinite().sum((0, 1))
+    return torch.stack([observed, torch.full_like(observed, values[..., 0].numel())])
+
+
+def checked(fields: Fields, prepared: Prepared) -> Prepared:
+    """The prepared values; raise if a variable has none.
 
     Args:
         fields: The data of the stream.
-        tasks: The hours of its tasks.
-        first: The hours of the first task that set the scale.
-        options: Everything else that the result depends on.
+        prepared: The values.
     """
-    about = [options, [v.short_name for v in fields.variables], str(fields.origin), fields.sources]
-    digest = hashlib.sha256(json.dumps(about, default=str, sort_keys=True).encode())
-    for array in (fields.hours, fields.latitude, fields.longitude):
-        digest.update(array.tobytes())
-    parent = writable_folder(FOLDER)
-    folder = parent / digest.hexdigest()[:32]
-    lock = parent / f"{folder.name}.lock"
-    with exclusive(lock, f"the data of this stream are being written to {folder}"):
-        remove_abandoned(folder, exclusive=excludes_others(lock))
-        if not folder.exists():
-            size = 5 * len(fields.latitude) * len(fields.hours) * len(fields.variables) / 1e9
-            rank_zero_info(f"Writing the values of all tasks to {folder}, {size:.3g} GB; later runs reuse them.")
-            with creating_folder(folder) as temporary:
-                prepared = prepare(fields, tasks, first, store=Files(temporary))
-                scaling = {
-                    "mean": prepared.scaling.mean,
-                    "deviation": prepared.scaling.deviation,
-                    "observed": prepared.observed,
-                }
-                torch.save(scaling, temporary / "scaling.pt")
-    return _open(folder, fields, tasks)
+    check_observed(fields.variables, (prepared.counts[:, 0].sum(0) > 0).tolist())
+    return prepared
 
 
-def _file_names(part: str, task: int) -> list[str]:
-    """The file names of the values and the mask of a task at its training or held-out hours."""
+def file_names(part: str, task: int) -> list[str]:
+    """The file names of the values and the mask of a task.
+
+    Args:
+        part: Its hours: `train` or `test`.
+        task: The task, from 0.
+    """
     return [f"{part}_{task:02d}_{kind}" for kind in ("y", "mask")]
-
-
-def _open(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> Prepared:
-    saved = torch.load(folder / "scaling.pt", weights_only=True)
-    files = Files(folder)
-    parts: dict[str, list[TaskValues]] = {"train": [], "test": []}
-    for number, task in enumerate(tasks):
-        for name, indices in task._asdict().items():
-            shape, dtypes = (len(fields.latitude), len(indices), len(fields.variables)), (torch.float32, torch.bool)
-            try:
-                y, mask = (
-                    files.open(file, shape, dtype)
-                    for file, dtype in zip(_file_names(name, number), dtypes, strict=True)
-                )
-            except FileNotFoundError as error:
-                raise FileNotFoundError(f"{error}: remove {folder}, and it is created again") from error
-            parts[name].append(TaskValues(torch.from_numpy(fields.hours[indices]), y, mask))
-    scaling = Scaling(fields.variables, saved["mean"], saved["deviation"])
-    return Prepared(scaling, parts["train"], parts["test"], saved["observed"])

@@ -3,37 +3,24 @@
 from abc import abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from lightning.pytorch.utilities import rank_zero_info
-from numpy.typing import NDArray
 from torch import Tensor
 
+from datamodules.era5.continuation import Continuation
+from datamodules.era5.description import Coordinates, SeriesDescription
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
-from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, prepare_on_disk, split_hours
+from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, split_hours
+from datamodules.era5.prepared_files import prepare_on_disk
+from datamodules.era5.times_to_predict import group_times, prediction_loader, unobserved
 from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_minimum
 
 EVALUATION_BATCH = 64  # series
-PREDICTED_TIMES = 256  # predicted at once
-PREDICTED_VALUES = 2**16  # predicted at once: with 100 samples of each, 50 MB
-
-
-class Coordinates(NamedTuple):
-    """The coordinates of a stream in space and time.
-
-    Args:
-        latitude: Degrees north of each series `[S]`.
-        longitude: Degrees east of each series `[S]`.
-        origin: The time, UTC, from which hours are counted.
-    """
-
-    latitude: NDArray[np.generic]
-    longitude: NDArray[np.generic]
-    origin: np.datetime64
 
 
 class SeriesStream(TaskStream):
@@ -57,6 +44,8 @@ class SeriesStream(TaskStream):
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
             for more series than fit in memory.
     """
+
+    changeable = TaskStream.changeable | {"batch_size"}
 
     def __init__(
         self,
@@ -86,6 +75,7 @@ class SeriesStream(TaskStream):
         self.predict_every, self.joint, self.num_parts = predict_every, joint, num_tasks
         self.on_disk = on_disk
         self._data: tuple[Fields, Prepared] | None = None
+        self._continuation: Continuation | None = None
         self.hparams.pop("on_disk", None)  # a run may be resumed with another value: the data are the same
 
     @abstractmethod
@@ -100,6 +90,9 @@ class SeriesStream(TaskStream):
         """
         if self._data is not None:
             return
+        if self._continuation is not None:
+            self._data = self._continuation.fields, self._continuation.prepare(self.test_share, self.seed)
+            return
         with self.open() as fields:
             if self.num_parts is None:
                 self.num_parts = self._count_tasks(fields)
@@ -109,7 +102,7 @@ class SeriesStream(TaskStream):
             )
             tasks = [merge(split)] if self.joint else split
             if self.on_disk:
-                irrelevant = ("batch_size", "epochs_per_task", "stop_after", "predict_every")
+                irrelevant = self.resumable | self.changeable
                 options = {name: value for name, value in self.hparams.items() if name not in irrelevant}
                 prepared = prepare_on_disk(fields, tasks, split[0].train, options)
             else:
@@ -124,6 +117,19 @@ class SeriesStream(TaskStream):
             f"{self.num_series} series of {self.num_variables} variables, {times} from "
             f"{np.datetime_as_string(fields.origin, unit='m')}, {prepared.observed:.1%} of the values observed."
         )
+
+    def go_on(self, continuation: Continuation) -> None:
+        """Go on with new hours, instead of reading the whole stream.
+
+        Args:
+            continuation: The new hours, and what is known of the stream.
+        """
+        if self.joint:
+            raise ValueError("The run has learnt all its tasks at once (joint), so it cannot go on with a new one.")
+        self._continuation, self._data = continuation, None
+        self.num_parts = self._num_tasks = continuation.num_tasks
+        self.stop_after = None
+        self.scores_all_tasks = not continuation.absent
 
     def _count_tasks(self, fields: Fields) -> int:
         """The number of whole tasks in the data; the hours after them wait for more data."""
@@ -154,6 +160,20 @@ class SeriesStream(TaskStream):
             "values of the first task": torch.stack([mean / deviation, deviation.log()]),
         }
 
+    def describe(self) -> dict[str, Any]:
+        """What predictions need to know, see `SeriesDescription`; empty until `setup`."""
+        return {} if self._data is None else self.description.to_plain()
+
+    @property
+    def description(self) -> SeriesDescription:
+        """The stream without its values."""
+        fields, prepared = self._ready()
+        if self._continuation is not None:
+            return self._continuation.describe(prepared)
+        names: dict[str, Any] = {"name": type(self).__name__, "synthetic": self.synthetic}
+        length = self.num_hours // self.num_tasks
+        return SeriesDescription.of(fields, prepared.scaling, length, prepared.sizes, **names)
+
     @property
     def num_hours(self) -> int:
         """The length of the stream in hours, including missing ones."""
@@ -182,13 +202,12 @@ class SeriesStream(TaskStream):
     @property
     def coordinates(self) -> Coordinates:
         """The locations of the series, and the time of hour 0."""
-        return Coordinates(self.fields.latitude, self.fields.longitude, self.fields.origin)
+        return self.fields.coordinates
 
     @property
     def file_coordinates(self) -> Coordinates:
         """As `coordinates`, with latitudes and longitudes exactly as in the files, for output beside these."""
-        latitude, longitude = self.fields.file_coordinates or self.coordinates[:2]
-        return Coordinates(latitude, longitude, self.fields.origin)
+        return self.fields.exact_coordinates
 
     @property
     def synthetic(self) -> bool:
@@ -227,21 +246,22 @@ class SeriesStream(TaskStream):
     def test_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
         """Batches of series at the held-out hours of a task, see `TaskStream`."""
         self._check_shared(world_size)
-        held_out = self._task(task, self._prepared().test)
-        return SeriesLoader(*held_out, EVALUATION_BATCH, rank=rank, world_size=world_size)
+        times, y, mask = self._task(task, self._prepared().test)
+        if not len(times):  # the task is not here
+            y, mask = y[:0], mask[:0]
+        options: dict[str, Any] = {"rank": rank, "world_size": world_size, "allow_empty": not len(times)}
+        return SeriesLoader(times, y, mask, EVALUATION_BATCH, **options)
 
     def predict_dataloader(self) -> list[Iterable[Any]]:
         """Series at the times to predict (see `predict_every`), with a loader for each group of times."""
         if self.predict_every is None:
             parts = list(self._prepared().test)
         else:
-            parts = [self._unobserved(times) for times in self._times_to_predict().split(PREDICTED_TIMES)]
+            groups = group_times(self._times_to_predict(), self.num_hours / self.num_tasks)
+            parts = [unobserved(times, self.num_series, self.num_variables) for times in groups]
         rank, world_size = self._process()
         self._check_shared(world_size)
-        sizes = [max(1, PREDICTED_VALUES // (len(times) * self.num_variables)) for times, _, _ in parts]
-        return [
-            SeriesLoader(*part, size, rank=rank, world_size=world_size) for part, size in zip(parts, sizes, strict=True)
-        ]
+        return [prediction_loader(part, rank, world_size) for part in parts]
 
     def _times_to_predict(self) -> Tensor:
         assert self.predict_every is not None
@@ -249,10 +269,6 @@ class SeriesStream(TaskStream):
         last = 3600 * max(float(part[learnt].times[-1]) for part in (prepared.train, prepared.test))
         seconds = round(3600 * self.predict_every)  # whole seconds, so that a third of an hour is twenty minutes
         return torch.arange(int(last // seconds) + 1, dtype=torch.float64) * seconds / 3600
-
-    def _unobserved(self, times: Tensor) -> TaskValues:
-        shape = self.num_series, len(times), self.num_variables
-        return TaskValues(times, torch.zeros(1).expand(shape), torch.zeros(1, dtype=torch.bool).expand(shape))
 
     def _check_shared(self, world_size: int) -> None:
         if self.num_series < world_size:

@@ -16,22 +16,24 @@ PICTURE = ROOT / "docs" / "architecture.svg"
 PACKAGES = ("gpvae", "callbacks", "datamodules")
 #: First and last row, left and right end of each box.
 PLACES = {
-    "gpvae.cli": (0, 0, 0.0, 1.0),
-    "callbacks": (1, 1, 0.0, 0.68),
-    "gpvae.report": (1, 1, 0.68, 1.0),
-    "datamodules": (2, 6, 0.0, 0.25),
-    "gpvae.modules": (2, 2, 0.25, 0.68),
-    "gpvae.results": (2, 3, 0.68, 0.84),
-    "gpvae.plotting": (2, 3, 0.84, 1.0),
-    "gpvae.vae": (3, 3, 0.25, 0.68),
-    "streaming GP": (4, 4, 0.25, 0.68),
-    "gpvae.metrics": (4, 6, 0.68, 1.0),
-    "gpvae.inducing": (5, 5, 0.25, 0.465),
-    "gpvae.hyperparameters": (5, 5, 0.465, 0.68),
-    "gpvae.hippo": (6, 6, 0.25, 0.465),
-    "kernels": (6, 6, 0.465, 0.68),
-    "gpvae.utils": (7, 7, 0.0, 1.0),
+    "gpvae.saved": (0, 0, 0.0, 1.0),
+    "gpvae.cli": (1, 1, 0.0, 1.0),
+    "callbacks": (2, 2, 0.0, 0.68),
+    "gpvae.report": (2, 2, 0.68, 1.0),
+    "datamodules": (3, 7, 0.0, 0.25),
+    "gpvae.modules": (3, 3, 0.25, 0.68),
+    "gpvae.results": (3, 4, 0.68, 0.84),
+    "gpvae.plotting": (3, 4, 0.84, 1.0),
+    "gpvae.vae": (4, 4, 0.25, 0.68),
+    "streaming GP": (5, 5, 0.25, 0.68),
+    "gpvae.metrics": (5, 7, 0.68, 1.0),
+    "gpvae.inducing": (6, 6, 0.25, 0.465),
+    "gpvae.hyperparameters": (6, 6, 0.465, 0.68),
+    "gpvae.hippo": (7, 7, 0.25, 0.465),
+    "kernels": (7, 7, 0.465, 0.68),
+    "gpvae.utils": (8, 8, 0.0, 1.0),
 }
+NUM_ROWS = 1 + max(last for _, last, _, _ in PLACES.values())
 #: The modules at the root of `gpvae`, in two boxes.
 GROUPS = {
     "streaming GP": (
@@ -98,14 +100,14 @@ def lay_out(contents: dict[str, list[str]], imports: nx.DiGraph) -> list[Box]:
     if contents.keys() != PLACES.keys():
         differing = ", ".join(sorted(contents.keys() ^ PLACES.keys()))
         raise ValueError(f"give a place in {Path(__file__).name} to each package and to no other: {differing}")
-    lines, heights = {}, dict.fromkeys(range(8), 0.0)
+    lines, heights = {}, dict.fromkeys(range(NUM_ROWS), 0.0)
     for name, (first, last, left, right) in PLACES.items():
         width = (right - left) * (WIDTH - GAP) - GAP
         used = sorted(other.removeprefix("gpvae.") for other in imports.successors(name))
         lines[name] = [*wrap(contents[name], width), *(f"→ {line}" for line in wrap(used, width - 20) if line)]
         if first == last:
             heights[first] = max(heights[first], 2 * PADDING + LINE * (1 + len(lines[name])))
-    tops = [GAP + sum(heights[above] + GAP for above in range(row)) for row in range(8)]
+    tops = [GAP + sum(heights[above] + GAP for above in range(row)) for row in range(NUM_ROWS)]
     return [
         Box(
             name=name,

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lightning import Trainer
 from lightning.fabric.plugins.environments.cluster_environment import ClusterEnvironment
@@ -24,19 +24,22 @@ from callbacks import (
     TaskProgress,
     TaskReport,
 )
+from callbacks.changed_options import accepted_changes
 from callbacks.checkpoint import check_synchronous, load_state, read_checkpoint
-from callbacks.data_identity import check_same_data
+from callbacks.data_identity import check_same_stream
 from callbacks.results_folder import ResultsWriter
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
 from gpvae.cli import run_folder
 from gpvae.cli.allowed_classes import restrict_classes, split_allow_options
 from gpvae.cli.errors import explain_errors
-from gpvae.cli.parser import HelpfulParser
+from gpvae.cli.parser import HelpfulParser, subclasses
 from gpvae.cli.run_folder import SavedConfig
 from gpvae.cli.shipped_configs import resolve_config_names
 from gpvae.cli.yaml_limits import limit_configs
 from gpvae.modules import ContinualModule
+from gpvae.modules.configuration import Differences
+from gpvae.results.config_history import record_changes
 from gpvae.utils import provenance
 
 DESCRIPTION = (
@@ -54,6 +57,7 @@ class StreamCLI(LightningCLI):
     def __init__(self, args: Sequence[str] | None = None) -> None:
         allowed, others = split_allow_options(sys.argv[1:] if args is None else args)
         self._args = resolve_config_names(others)
+        self._changes: Differences = {}
         limit_configs()
         with restrict_classes(allowed):
             super().__init__(
@@ -91,6 +95,14 @@ class StreamCLI(LightningCLI):
             default=None,
             help="Results go to runs/NAME/seed_N. Not given: the config file's name, and options changed beside it.",
         )
+        parser.add_argument(
+            "--accept",
+            type=Literal["changed"] | None,
+            default=None,
+            help="With `changed`, a resumed run may differ from its checkpoint in epochs per task, batch size, "
+            "learning rate and the like. It takes the new values from the next task on, and records them in "
+            "config_history.yaml of the run folder.",
+        )
         parser.add_lightning_class_args(TaskReport, "report")
         parser.add_lightning_class_args(TaskFigures, "figures")
         parser.add_lightning_class_args(TaskCheckpoint, "checkpoint")
@@ -107,16 +119,17 @@ class StreamCLI(LightningCLI):
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Build a trainer that learns all tasks, evaluates after each of them, and writes results to the run folder."""
-        if isinstance(self.datamodule, SeriesStream):  # tasks, variables and batches depend on its files
-            self.datamodule.prepare_data()
-            self.datamodule.setup()
+        folder = self._run_folder()
+        checkpoint = self._read_checkpoint(folder)
+        self.datamodule.prepare_data()
+        self.datamodule.setup()  # the number of tasks, variables and batches may depend on the data
         self.model.build(self.datamodule.num_variables)
+        if checkpoint is not None:
+            self._load(checkpoint)
         chosen = self._get(self.config_init, "trainer")
         open_to_choice = ("max_epochs", "log_every_n_steps")
         options = self.datamodule.trainer_options
         kwargs |= {key: value for key, value in options.items() if key not in open_to_choice or chosen[key] is None}
-        folder = self._run_folder()
-        self._resolve_checkpoint(folder)
         if chosen["logger"] in (None, True):
             kwargs["logger"] = self.subcommand == "fit" and TensorBoardLogger(
                 folder.parent.parent, folder.parent.name, folder.name, default_hp_metric=False
@@ -143,7 +156,7 @@ class StreamCLI(LightningCLI):
         """Check the data before the results of an earlier run are moved away."""
         self.datamodule.prepare_data()
         self.datamodule.setup("fit")
-        for task in range(self.datamodule.num_learnt):
+        for task in range(int(self.model.learned), self.datamodule.num_learnt):
             self.model.check_task(*self.datamodule.task_data(task))
         if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
             return  # writes nothing
@@ -151,6 +164,8 @@ class StreamCLI(LightningCLI):
         self._claims.enter_context(run_folder.claimed(folder))
         if self._get(self.config, "ckpt_path") is None:
             run_folder.clear(folder)
+        if self._changes:
+            record_changes(folder, int(self.model.learned), self._changes)
 
     def _run_subcommand(self, subcommand: str) -> None:
         with ExitStack() as self._claims:
@@ -164,7 +179,8 @@ class StreamCLI(LightningCLI):
             parser = self._parser(self.subcommand)
             parser.dump_header = [*(parser.dump_header or []), provenance.program()]
         config = self.config[self.subcommand]
-        config["name"] = config["name"] or run_folder.default_name(config["config"] or [], self._args)
+        ignored = _changeable_keys() if config["accept"] else []
+        config["name"] = config["name"] or run_folder.default_name(config["config"] or [], self._args, ignored)
         run_folder.check_name(config["name"])
         self.save_config_kwargs["folder"] = self._run_folder()
 
@@ -172,33 +188,46 @@ class StreamCLI(LightningCLI):
         config = self.config[self.subcommand]
         return Path(config["trainer"]["default_root_dir"]) / config["name"] / f"seed_{config['seed_everything']}"
 
-    def _resolve_checkpoint(self, folder: Path) -> None:
-        """Load the checkpoint to start from; `last` is the latest one of this config and seed.
+    def _read_checkpoint(self, folder: Path) -> dict[str, Any] | None:
+        """Read the checkpoint to start from; `last` is the latest one of this config and seed.
 
         Only `fit` can start without a checkpoint. If there is none yet, `last` starts with the first task, so that the
-        same command starts a run and resumes it after any interruption.
+        same command starts a run and resumes it after any interruption. A checkpoint of other data is refused before
+        these are downloaded.
         """
         config = self.config_init[self.subcommand]
         config["weights_only"] = True  # also for what Lightning loads itself
         given = config.get("ckpt_path") or (None if self.subcommand == "fit" else "last")
         if given is None:
-            return
+            return None
         path = folder / "checkpoints" / "last.ckpt" if given == "last" else Path(given)
         if self.subcommand == "fit" and given == "last" and not path.is_file():
             rank_zero_info(f"There is no checkpoint in {path.parent} yet: the run begins with its first task.")
             config["ckpt_path"] = None
-            return
+            return None
         if not path.is_file():
             raise FileNotFoundError(
                 f"there is no checkpoint {path}: it is written by `fit` with the same config, name and seed; or give "
                 "the path of one as --ckpt_path"
             )
         checkpoint = read_checkpoint(path, resume=self.subcommand == "fit")
-        self.model.on_load_checkpoint(checkpoint)
-        check_same_data(checkpoint, self.datamodule)
-        load_state(self.model, checkpoint, path)
+        check_same_stream(checkpoint, self.datamodule)
         config["ckpt_path"] = str(path)
-        if self.subcommand == "fit" and self.model.learned == self.datamodule.num_learnt:
+        return checkpoint
+
+    def _load(self, checkpoint: dict[str, Any]) -> None:
+        """Load the state of the module; raise if model or data differ in what may not change."""
+        config = self.config_init[self.subcommand]
+        self.model.accept_changes = self.datamodule.accept_changes = config["accept"] == "changed"
+        self.model.on_load_checkpoint(checkpoint)
+        changes = accepted_changes(checkpoint, self.model, self.datamodule)
+        load_state(self.model, checkpoint, Path(config["ckpt_path"]))
+        if self.subcommand != "fit":
+            return
+        self._changes = changes
+        for name, (old, new) in changes.items():
+            rank_zero_info(f"From task {int(self.model.learned) + 1} on, {name} is {new}; it was {old}.")
+        if self.model.learned == self.datamodule.num_learnt:
             rank_zero_info(f"All {self.datamodule.num_learnt} tasks of the data are learnt: there is nothing new.")
 
 
@@ -207,6 +236,18 @@ def _wants_bar(options: Mapping[str, Any]) -> bool:
     given = options["callbacks"] or []
     given = given if isinstance(given, list) else [given]
     return options["enable_progress_bar"] is not False and not any(isinstance(one, ProgressBar) for one in given)
+
+
+def _changeable_keys() -> list[str]:
+    """Return the keys of all options that may change in the course of a run."""
+    bases: dict[str, type] = {"model": ContinualModule, "data": TaskStream}
+    return [
+        f"{section}.{init}{option}"
+        for section, base in bases.items()
+        for kind in subclasses(base)
+        for option in getattr(kind, "changeable")  # noqa: B009  # mypy does not know that the base has it
+        for init in ("", "init_args.")
+    ]
 
 
 def _input_dim(stream: TaskStream) -> int:

@@ -49,7 +49,7 @@ class HelpfulParser(LightningArgumentParser):
             keys = list(self._keys())
             return nearest(key["key"], keys) or nearest(key["key"].split(".")[0], [*keys, "class_path", "init_args"])
         if name := UNKNOWN_CLASS.search(message):
-            models, streams = list(_subclasses(ContinualModule)), list(_subclasses(TaskStream))
+            models, streams = ([kind.__name__ for kind in subclasses(base)] for base in (ContinualModule, TaskStream))
             if name["name"] in (*models, *streams):
                 section = "model" if name["name"] in models else "data"
                 return f" (did you mean it to be '{section}', where such a class belongs?)"
@@ -74,8 +74,9 @@ def _shorten(message: str) -> str:
     return "\n".join(line for line in message.splitlines() if line.strip() and not IGNORED_LINES.match(line.strip()))
 
 
-def _subclasses(base: type) -> Iterator[str]:
+def subclasses(base: type) -> Iterator[type]:
+    """Yield all subclasses of a class."""
     subclass: type
     for subclass in base.__subclasses__():
-        yield subclass.__name__
-        yield from _subclasses(subclass)
+        yield subclass
+        yield from subclasses(subclass)

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -23,19 +23,21 @@ NEUTRAL_OPTIONS = ("stop_after", "end", "predict_every", "download_hours", "refe
 KEYS_NOT_IN_NAME = tuple(f"data.{init}{option}" for init in ("", "init_args.") for option in NEUTRAL_OPTIONS)
 
 
-def default_name(files: Iterable[object], args: Sequence[str]) -> str:
+def default_name(files: Iterable[object], args: Sequence[str], ignored: Collection[str] = ()) -> str:
     """Return the name of a run: that of its last config file, and the options of model and data beside it.
 
     Args:
         files: Config files.
         args: Arguments of the command, such as `--model.num_inducing 150`.
+        ignored: Options that are not part of the name, beside those that do not change results.
     """
+    ignored = {*KEYS_NOT_IN_NAME, *ignored}
     stems = [Path(str(file)).stem for file in files]
     parts = [stems[-1] if stems else "unnamed"]
     for arg, following in zip(args, [*args[1:], ""], strict=False):
         option, equals, value = arg.partition("=")
         key = option.removeprefix("--")
-        if option.startswith("--") and re.match(r"(model|data)(\.|$)", key) and key not in KEYS_NOT_IN_NAME:
+        if option.startswith("--") and re.match(r"(model|data)(\.|$)", key) and key not in ignored:
             parts += [*key.split(".")[1:][-1:], value if equals else following]
     return "_".join(re.sub(r"[^\w.+-]+", "-", part).strip("-") for part in parts)
 

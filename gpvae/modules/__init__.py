@@ -1,6 +1,7 @@
 """LightningModules that learn a stream of tasks."""
 
-from gpvae.modules.base import ContinualModule, check_same_configuration
+from gpvae.modules.base import ContinualModule
+from gpvae.modules.configuration import check_same_configuration
 from gpvae.modules.streaming_gp import StreamingGP
 from gpvae.modules.svgpvae import SVGPVAE
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from gpvae.metrics import Score, TaskScores
+from gpvae.modules.configuration import Differences, check_same_configuration
 
 
 class ContinualModule(LightningModule):
@@ -27,6 +28,10 @@ class ContinualModule(LightningModule):
 
     begun: Tensor
     learned: Tensor
+    #: Options that may change between two tasks if the user accepts it.
+    changeable: frozenset[str] = frozenset()
+    #: Whether the user accepts that they differ from the checkpoint that a run is resumed from.
+    accept_changes = False
     #: Whether everything is built; a module that needs the number of variables may wait for `build`.
     built = True
 
@@ -121,7 +126,9 @@ class ContinualModule(LightningModule):
         """Log `nlpd/task_03`, ..., `nlpd/seen` and `nlpd_by_variable/t2m`, against the number of tasks learnt."""
         self.log("step", self.learned.float(), sync_dist=True)
         variables = self._variable_names() if self.scores.num_variables > 1 else []
-        self.last_scores = self.scores.compute(int(self.learned), variables)
+        scores = self.scores.compute(int(self.learned), variables)
+        complete = getattr(getattr(self.trainer, "datamodule", None), "scores_all_tasks", True)
+        self.last_scores = [score for score in scores if complete or score.task is not None]
         for score in self.last_scores:
             if (name := log_name(score)) is not None:
                 value = torch.tensor(score.value, dtype=torch.float64, device=self.device)
@@ -147,7 +154,12 @@ class ContinualModule(LightningModule):
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Raise if the checkpoint has another configuration."""
-        check_same_configuration(checkpoint.get("hyper_parameters", {}), self.hparams)
+        self.changes_since(checkpoint)
+
+    def changes_since(self, checkpoint: Mapping[str, Any]) -> Differences:
+        """The accepted differences between the options of a checkpoint and those of this module; raise for others."""
+        saved = checkpoint.get("hyper_parameters", {})
+        return check_same_configuration(saved, self.hparams, self.changeable, self.accept_changes)
 
 
 def log_name(score: Score) -> str | None:
@@ -187,32 +199,3 @@ def check_precision(precision: str) -> None:
             f"trainer.precision is {precision}: covariances cannot be factorised in 16 bits, and 16-mixed skips steps "
             "silently; use 32-true, the default, or bf16-mixed (Gaussian processes stay in double precision)"
         )
-
-
-def check_same_configuration(saved: Mapping[str, Any], present: Mapping[str, Any]) -> None:
-    """Raise, with the differences, unless a checkpoint was saved with the same arguments; a tuple equals a list.
-
-    Args:
-        saved: Arguments in the checkpoint.
-        present: Arguments now.
-    """
-    keys = present.keys() - {"_instantiator"}
-    if "_class_path" not in saved:
-        keys -= {"_class_path"}  # known only if the command line built the module
-    differing = [
-        f"{key.lstrip('_')} is {saved.get(key)!r} in the checkpoint and {present.get(key)!r} here"
-        for key in sorted(keys)
-        if _tuples_as_lists(saved.get(key)) != _tuples_as_lists(present.get(key))
-    ]
-    if differing:
-        raise ValueError(
-            f"the checkpoint has another configuration: {'; '.join(differing)}. Use the configuration that it was "
-            "saved with, or start without the checkpoint"
-        )
-
-
-def _tuples_as_lists(value: Any) -> Any:  # noqa: ANN401
-    """A value with all tuples within it replaced by lists."""
-    if isinstance(value, Mapping):
-        return {key: _tuples_as_lists(part) for key, part in value.items()}
-    return [_tuples_as_lists(part) for part in value] if isinstance(value, list | tuple) else value

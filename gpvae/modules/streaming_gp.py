@@ -61,6 +61,8 @@ class StreamingGP(ContinualModule):
         seed: Seed of sampled points, frequencies and random orderings.
     """
 
+    changeable = frozenset({"lr"})
+
     def __init__(
         self,
         method: str = "OHSGPR",
@@ -244,6 +246,6 @@ class StreamingGP(ContinualModule):
         return self.predict(x), y
 
     def predict_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> dict[str, Tensor]:  # noqa: ANN401
-        """Inputs, targets, predictive mean and standard deviation."""
+        """Inputs, targets, predictive mean and standard deviation, and the indices of the points in their task."""
         distribution, y = self.predictive(batch)
-        return {"x": batch[0], "y": y, "mean": distribution.mean, "stddev": distribution.stddev}
+        return {"x": batch[0], "y": y, "mean": distribution.mean, "stddev": distribution.stddev, "index": batch[2]}

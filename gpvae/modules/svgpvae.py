@@ -68,6 +68,7 @@ class SVGPVAE(ContinualModule):
     """
 
     steps_taken: Tensor
+    changeable = frozenset({"lr", "ewc_strength", "replay_strength", "num_samples"})
 
     def __init__(
         self,

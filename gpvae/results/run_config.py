@@ -54,11 +54,13 @@ class RunConfig:
         text: The file as it is.
         model: The model.
         data: The data that it learnt from.
+        trainer: Options of the trainer.
     """
 
     text: str
     model: ConfigSection
     data: ConfigSection
+    trainer: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def made_by(self) -> str:
@@ -101,4 +103,10 @@ def read_config(path: Path) -> RunConfig:
         raise ValueError(f"{path.name} cannot be read as YAML: {reason}") from error
     if not isinstance(config, dict):
         raise ValueError(f"{path.name} is not the config of a run: expected sections such as model and data")
-    return RunConfig(text, ConfigSection.parse(config.get("model")), ConfigSection.parse(config.get("data")))
+    trainer = config.get("trainer")
+    return RunConfig(
+        text,
+        ConfigSection.parse(config.get("model")),
+        ConfigSection.parse(config.get("data")),
+        trainer if isinstance(trainer, dict) else {},
+    )

@@ -226,16 +226,19 @@ class Archive:
     ) -> None:
         self.close()
 
-    def values(self, name: str, times: NDArray[np.datetime64], cells: NDArray[np.int64] | None) -> NDArray[np.float32]:
+    def values(
+        self, name: str, times: NDArray[np.datetime64], cells: NDArray[np.int64] | None, units: str = ""
+    ) -> NDArray[np.float32]:
         """Read one variable, `[T, S]`, or `[T, ...]` over the grid; NaN where it is missing.
 
         Args:
             name: Its short name.
             times: Times, in order `[T]`.
             cells: Indices of grid cells `[S]`; the whole grid if None.
+            units: The units to read it in; those of the first file that states them if not given.
         """
         shape = self.grid.shape if cells is None else (len(cells),)
-        values, units = np.full((len(times), *shape), np.nan, dtype=np.float32), self.variable(name).units
+        values, units = np.full((len(times), *shape), np.nan, dtype=np.float32), units or self.variable(name).units
         for final in (False, True):  # later assignments take precedence
             for part in reversed(self._parts_with([name])):
                 present = part.grid.present if cells is None else part.grid.present[cells]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from datamodules.era5 import ERA5, prepared
-from datamodules.era5.prepared import FOLDER
+from datamodules.era5 import ERA5, prepared_files
+from datamodules.era5.prepared_files import FOLDER
 
 pytestmark = pytest.mark.usefixtures("_own_folder")
 no_locks_here = pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
@@ -47,7 +47,7 @@ def leave_temporary_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, **opti
     before = temporary_folders(folder)
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "rmtree", lambda *_, **__: None)
-        patched.setattr(prepared.torch, "save", killed)
+        patched.setattr(prepared_files.torch, "save", killed)
         with pytest.raises(Killed):
             stream(**options)
     (left,) = temporary_folders(folder) - before
@@ -109,7 +109,7 @@ def test_folders_of_another_machine_are_left_alone(tmp_path: Path, monkeypatch: 
 @no_locks_here
 def test_folders_that_another_thread_is_writing_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stream(on_disk=False)  # so that the sample itself is there
-    prepare: Callable[..., object] = prepared.prepare
+    prepare: Callable[..., object] = prepared_files.prepare
     writing, go_on = threading.Event(), threading.Event()
     written: list[Path] = []
 
@@ -121,7 +121,7 @@ def test_folders_that_another_thread_is_writing_are_left_alone(tmp_path: Path, m
             assert go_on.wait(60)
         return made
 
-    monkeypatch.setattr(prepared, "prepare", slowly)
+    monkeypatch.setattr(prepared_files, "prepare", slowly)
     results: list[ERA5] = []
     one, same = (threading.Thread(target=lambda: results.append(stream())) for _ in range(2))
     one.start()
@@ -140,15 +140,15 @@ def test_folders_that_another_thread_is_writing_are_left_alone(tmp_path: Path, m
 
 def test_without_locks_the_first_complete_folder_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stream(on_disk=False)  # so that the sample itself is there
-    prepare: Callable[..., object] = prepared.prepare
+    prepare: Callable[..., object] = prepared_files.prepare
 
     def overtaken(*arguments: object, **options: object) -> object:
-        monkeypatch.setattr(prepared, "prepare", prepare)
-        monkeypatch.setattr(prepared, "exclusive", lambda *_: nullcontext())
+        monkeypatch.setattr(prepared_files, "prepare", prepare)
+        monkeypatch.setattr(prepared_files, "exclusive", lambda *_: nullcontext())
         stream()
         return prepare(*arguments, **options)
 
-    monkeypatch.setattr(prepared, "prepare", overtaken)
+    monkeypatch.setattr(prepared_files, "prepare", overtaken)
     monkeypatch.setattr("gpvae.utils.locks.acquire", lambda path: os.open(path, os.O_RDWR | os.O_CREAT))
     assert stream().num_series == 6
     assert temporary_folders(tmp_path) == set()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from datamodules.era5 import ERA5
-from datamodules.era5.prepared import FOLDER
+from datamodules.era5.prepared_files import FOLDER
 
 OPTIONS = {"points": 6, "num_tasks": 3, "hours_per_task": 20, "seed": 3, "batch_size": 2}
 

@@ -167,7 +167,7 @@ def test_up_to_the_last_task_learnt(trained: Trained) -> None:
 
 
 def test_half_a_file_is_none(trained: Trained, predicted: xr.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datamodules.era5.series_stream.PREDICTED_VALUES", 1)  # a series at a time
+    monkeypatch.setattr("datamodules.era5.times_to_predict.PREDICTED_VALUES", 1)  # a series at a time
     folder = trained.folder / "runs" / "small" / "seed_3"
     before = (folder / "predictions.nc").read_bytes()
     said = refused(trained.folder, "predict", "-c", "small.yaml", "--trainer.limit_predict_batches", "0.4")
