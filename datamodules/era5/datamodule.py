@@ -50,6 +50,8 @@ class ERA5(SeriesStream):
         seed: Fixes which locations are drawn, which hours are held out, and the order of minibatches.
         batch_size: Series in a minibatch on each device; all of them at every step if not given.
         epochs_per_task: Epochs each task is learnt for.
+        min_steps_per_task: The minimum number of optimiser steps for each task: where there are few locations, an epoch
+            makes several passes over them. If not given, every epoch is one pass.
         stop_after: The number of tasks to learn, from the first; all if not given.
         predict_every: Hours between the times to predict, such as 0.5, from the start of the stream to the last hour
             of the tasks learnt; the held-out hours of every task if not given.
@@ -79,6 +81,7 @@ class ERA5(SeriesStream):
         seed: int = 0,
         batch_size: int | None = None,
         epochs_per_task: int = 20,
+        min_steps_per_task: int | None = None,
         stop_after: int | None = None,
         predict_every: float | None = None,
         joint: bool = False,
@@ -93,6 +96,7 @@ class ERA5(SeriesStream):
             seed=seed,
             batch_size=batch_size,
             epochs_per_task=epochs_per_task,
+            min_steps_per_task=min_steps_per_task,
             stop_after=stop_after,
             predict_every=predict_every,
             joint=joint,
