@@ -1,7 +1,7 @@
 """A stream of tasks for Lightning: which task an epoch learns, and which test data are evaluated after it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from lightning.pytorch import LightningDataModule
@@ -110,6 +110,14 @@ class TaskStream(LightningDataModule, ABC):
     def describe(self) -> dict[str, Any]:
         """What checkpoints keep of the data, as tensors and plain values, so that a run is readable without them."""
         return {}
+
+    def adopt_options(self, saved: Mapping[str, Any]) -> None:
+        """Take over what the checkpoint of an earlier version was learnt with, where it lacks an option; here nothing.
+
+        Args:
+            saved: The options in the checkpoint.
+        """
+        return
 
     @property
     def num_learnt(self) -> int:

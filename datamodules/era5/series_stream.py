@@ -1,7 +1,7 @@
 """Streams of many series over common hours: split into tasks, scaled, and loaded in batches of series."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -36,6 +36,8 @@ class SeriesStream(TaskStream):
         seed: Fixes which hours are held out, and the order of minibatches.
         batch_size: Series in a minibatch on each device; all of them at every step if not given.
         epochs_per_task: Epochs each task is learnt for.
+        min_steps_per_task: The minimum number of optimiser steps for each task: where there are few series, an epoch
+            makes several passes over them. If not given, every epoch is one pass.
         stop_after: The number of tasks to learn, from the first; all if not given.
         predict_every: Hours between the times to predict, such as 0.5, from the start of the stream to the last hour
             of the tasks learnt; the held-out hours of every task if not given.
@@ -45,7 +47,7 @@ class SeriesStream(TaskStream):
             for more series than fit in memory.
     """
 
-    changeable = TaskStream.changeable | {"batch_size"}
+    changeable = TaskStream.changeable | {"batch_size", "min_steps_per_task"}
 
     def __init__(
         self,
@@ -56,6 +58,7 @@ class SeriesStream(TaskStream):
         seed: int = 0,
         batch_size: int | None = None,
         epochs_per_task: int = 20,
+        min_steps_per_task: int | None = None,
         stop_after: int | None = None,
         predict_every: float | None = None,
         joint: bool = False,
@@ -64,7 +67,9 @@ class SeriesStream(TaskStream):
         super().__init__(
             1 if joint and num_tasks else num_tasks, seed=seed, epochs_per_task=epochs_per_task, stop_after=stop_after
         )
-        check_minimum(hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1))
+        check_minimum(
+            hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1), min_steps_per_task=(min_steps_per_task, 1)
+        )
         if not 0 < test_share < 1:
             raise ValueError(f"test_share is {test_share}: it must be between 0 and 1, such as 0.2.")
         if predict_every is not None and not 1 / 3600 <= predict_every < float("inf"):
@@ -72,11 +77,22 @@ class SeriesStream(TaskStream):
                 f"predict_every is {predict_every}: it must be a number of hours, such as 0.5, of at least a second."
             )
         self.hours_per_task, self.test_share, self.batch_size = hours_per_task, test_share, batch_size
+        self.min_steps_per_task = min_steps_per_task
         self.predict_every, self.joint, self.num_parts = predict_every, joint, num_tasks
         self.on_disk = on_disk
         self._data: tuple[Fields, Prepared] | None = None
         self._continuation: Continuation | None = None
         self.hparams.pop("on_disk", None)  # a run may be resumed with another value: the data are the same
+
+    def adopt_options(self, saved: Mapping[str, Any]) -> None:
+        """Go on without a minimum number of steps if the checkpoint is of a version that had none.
+
+        Args:
+            saved: The options in the checkpoint.
+        """
+        if "min_steps_per_task" not in saved and not self.accept_changes:
+            self.hparams.pop("min_steps_per_task", None)
+            self.min_steps_per_task = None
 
     @abstractmethod
     def open(self) -> AbstractContextManager[Fields]:
@@ -240,7 +256,8 @@ class SeriesStream(TaskStream):
 
     def train_loader(self, task: int, epoch: int, rank: int, world_size: int) -> SeriesLoader:
         """Batches of series at the training hours of a task, see `TaskStream`."""
-        options: dict[str, Any] = {"seed": self.seed, "epoch": epoch, "rank": rank}
+        min_batches = -(-(self.min_steps_per_task or 1) // self.epochs_per_task)
+        options: dict[str, Any] = {"seed": self.seed, "epoch": epoch, "rank": rank, "min_batches": min_batches}
         return SeriesLoader(*self.task_data(task), self.batch_size, shuffle=True, world_size=world_size, **options)
 
     def test_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
