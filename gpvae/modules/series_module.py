@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from gpvae.modules.base import ContinualModule
@@ -24,7 +24,7 @@ class SeriesModule(ContinualModule):
     model_name: ClassVar[str]
 
     @property
-    def series_model(self) -> nn.Module:
+    def series_model(self) -> Any:  # noqa: ANN401
         """The model of series, which has a `posterior`."""
         return getattr(self, self.model_name)
 
