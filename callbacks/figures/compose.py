@@ -12,7 +12,7 @@ from callbacks.figures.stream import stream_figure
 from datamodules import PointStream, TaskStream
 from datamodules.era5 import SeriesStream
 from gpvae.metrics import TaskTable
-from gpvae.modules import SVGPVAE, ContinualModule, StreamingGP
+from gpvae.modules import ContinualModule, SeriesModule, StreamingGP
 from gpvae.plotting.heat_map import forgetting_figure
 
 #: A grid over the plane has this many times fewer points along each axis than a grid over the line.
@@ -37,8 +37,8 @@ def prediction_figures(
             yield "stream", stream_figure(module, stream.tasks, num_learnt, num_points, reconstruction, dpi)
         elif stream.input_dim == 2 and are_labels(stream.tasks):
             yield "decision_boundary", boundary_figure(module, stream.tasks, num_learnt, num_points // COARSER, dpi)
-    elif isinstance(module, SVGPVAE) and isinstance(stream, SeriesStream):
-        yield "reconstructions", reconstructions_figure(module.vae, stream, num_learnt, num_points, dpi)
+    elif isinstance(module, SeriesModule) and isinstance(stream, SeriesStream):
+        yield "reconstructions", reconstructions_figure(module.series_model, stream, num_learnt, num_points, dpi)
 
 
 def score_figures(table: TaskTable, stream: TaskStream, last: bool, dpi: int) -> Iterator[tuple[str, Figure]]:

@@ -196,6 +196,11 @@ class SeriesStream(TaskStream):
         return (self.num_parts or self.num_tasks) * self.hours_per_task
 
     @property
+    def planned_length(self) -> float | None:
+        """The length of the stream in hours, if the number of tasks is given; None if it may grow with the data."""
+        return None if self.hparams["num_tasks"] is None else float(self.num_hours)
+
+    @property
     def num_series(self) -> int:
         """S, the number of locations."""
         return len(self.fields.latitude)

@@ -104,14 +104,14 @@ def fit(
     best, best_value = None, -math.inf
     for start in starts(hyperparameters):
         set_values(hyperparameters, start)
-        value = _ascend(hyperparameters, screening(), SCREENING_ITERATIONS)
+        value = ascend(hyperparameters, screening(), SCREENING_ITERATIONS)
         if value > best_value:
             best, best_value = [h.value for h in hyperparameters], value
     if best is None:
         raise FloatingPointError("no start gave a finite log evidence; scale inputs and targets to moderate values")
     set_values(hyperparameters, best)
     for _ in range(1 if make_objective is None else 2):  # again, made for the hyperparameters found
-        _ascend(hyperparameters, final(), max_iterations)
+        ascend(hyperparameters, final(), max_iterations)
     ends = [message for h in hyperparameters if (message := h.reached_bound())]
     if ends:
         warnings.warn(
@@ -122,7 +122,7 @@ def fit(
         )
 
 
-def _ascend(hyperparameters: list[Hyperparameter], objective: Objective, max_iterations: int) -> float:
+def ascend(hyperparameters: list[Hyperparameter], objective: Objective, max_iterations: int) -> float:
     """L-BFGS-B over the logarithms; returns the objective reached."""
     parameters = [h.parameter for h in hyperparameters]
     sizes = [p.numel() for p in parameters]

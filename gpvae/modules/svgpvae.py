@@ -7,12 +7,11 @@ import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
-from torch.nn.parallel import DistributedDataParallel
 
 from gpvae.inference import only_training
 from gpvae.methods import KernelName, Scalar, build_method_families, find_method, latent_kernel
 from gpvae.metrics import TaskScores, equal_mixture
-from gpvae.modules.base import ContinualModule
+from gpvae.modules.series_module import SeriesModule
 from gpvae.utils import checks
 from gpvae.utils.distributed import num_processes, sum_over_processes
 from gpvae.utils.resizable import rename_former_children
@@ -22,7 +21,8 @@ from gpvae.vae.model import GPVAE
 from gpvae.vae.networks import Decoder, Encoder
 from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
-from gpvae.vae.task import SeriesTask, check_observations, divergence_error, is_finite
+from gpvae.vae.series_posterior import SeriesPosterior
+from gpvae.vae.task import SeriesTask, divergence_error, is_finite
 
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
@@ -30,11 +30,9 @@ Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
 METRICS = ("nlpd", "rmse", "coverage")
 #: Learning rate of noise and lengthscales, relative to that of the networks.
 SCALE_RATE = 10.0
-#: Prefix of the posterior in a state.
-POSTERIOR_PREFIX = "vae.posterior."
 
 
-class SVGPVAE(ContinualModule):
+class SVGPVAE(SeriesModule):
     """A GP-VAE that learns task after task: OSVGP, OVC, OVC-per-dim and OHSVGP share one encoder and decoder.
 
     Args:
@@ -69,6 +67,7 @@ class SVGPVAE(ContinualModule):
 
     steps_taken: Tensor
     changeable = frozenset({"lr", "ewc_strength", "replay_strength", "num_samples"})
+    model_name = "vae"
 
     def __init__(
         self,
@@ -130,8 +129,7 @@ class SVGPVAE(ContinualModule):
         decoder = Decoder(num_variables=num_variables, shared_noise=self.shared_noise, **self._sizes)
         encoder = Encoder(num_variables=num_variables, **self._sizes)
         self.vae = GPVAE(encoder, decoder, **self._vae_options)
-        rows = [f"{POSTERIOR_PREFIX}{name}" for name in self.vae.posterior.rows]  # each process has its own
-        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, rows)
+        self._keep_apart(self.vae.posterior.rows)
         num_parameters = len(ewc.flat([self.vae.encoder, self.vae.decoder]))
         self.ewc = ewc.EWC(num_parameters, self.ewc_running) if self.consolidation in ("ewc", "both") else None
         self.replay = Replay(decoder) if self.consolidation in ("replay", "both") else None
@@ -159,13 +157,13 @@ class SVGPVAE(ContinualModule):
         return [*self.vae.posterior.inducing.parameters(), *(self._kernel_parameters() if kernel else [])]
 
     @property
+    def _posterior(self) -> SeriesPosterior:
+        return self.vae.posterior
+
+    @property
     def attached(self) -> bool:
         """Whether the data of the present task are attached."""
         return self._task is not None
-
-    def check_task(self, *data: Tensor) -> None:
-        """Raise if a task has no observations, or another number of variables."""
-        check_observations(self.hparams["num_variables"], *data)
 
     def begin_task(self, *data: Tensor) -> None:
         """Advance the inducing variables to the times of a new task.
@@ -261,15 +259,10 @@ class SVGPVAE(ContinualModule):
         super().on_validation_epoch_end()
         self.log("memory/resolved", self.resolution.share.float())
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Gather the sites of all processes."""
-        self.vae.posterior.gather_sites(checkpoint["state_dict"], POSTERIOR_PREFIX)
-
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Raise if the checkpoint has another configuration; select the series of this process."""
-        super().on_load_checkpoint(checkpoint)
         rename_former_children(self.vae, checkpoint["state_dict"], "vae.")
-        self.vae.posterior.select_own_sites(checkpoint["state_dict"], POSTERIOR_PREFIX)
+        super().on_load_checkpoint(checkpoint)
 
     def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
         """The predictive distribution of the observed values of a batch, and these values."""
@@ -286,8 +279,3 @@ class SVGPVAE(ContinualModule):
         mean, scale = self.vae.decode_samples(times, series, self.num_samples, draws)
         noise = draws.normal(series, *mean.shape[1:], purpose="noise").to(mean)
         return {"series": series, "times": times, "samples": (mean + scale * noise).movedim(-1, 0)}
-
-    def variable_of(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
-        """The variable of each observed value."""
-        mask = batch[-1]
-        return torch.arange(mask.shape[-1], device=mask.device).expand_as(mask)[mask]

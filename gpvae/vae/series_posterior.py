@@ -50,7 +50,6 @@ class SeriesPosterior(StreamingPosterior):
         self.folder = None if folder is None else Path(folder)
         for name in ("num_series", "num_ended", "num_files"):
             self.register_buffer(name, torch.zeros((), dtype=torch.int64))
-        self.rows = ("c", "h") if shared_precision else ("c", "h", "G")
         self._opened = True
         if self.folder is not None:
             self.register_buffer("fingerprint", torch.zeros((), dtype=torch.int64))
@@ -58,6 +57,11 @@ class SeriesPosterior(StreamingPosterior):
                 rows = getattr(self, name)
                 delattr(self, name)
                 setattr(self, name, rows)
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Names of the parts of the site that have a row for each series of this process."""
+        return ("c", "h") if self.shared_precision else ("c", "h", "G")
 
     @property
     def configuration(self) -> str:
@@ -110,28 +114,35 @@ class SeriesPosterior(StreamingPosterior):
                 ) from error
         super().begin(kernel, x)
 
-    def compute_site(self, name: str, series: Tensor, compute: Callable[[Tensor], Site]) -> Site:
+    def compute_site(
+        self, name: str, series: Tensor, compute: Callable[[Tensor], Site], chunk_size: int | None = None
+    ) -> Site:
         """Compute a site with a row for each series of this process, for some series at a time.
 
         Args:
             name: Name of the site.
             series: The series of this process.
             compute: Computes the site of some series.
+            chunk_size: Number of series at a time; `chunk_size` of the posterior if not given.
         """
 
         def parts(chunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
             site = compute(chunk)
             return site.c, site.h, site.G
 
-        return Site(*compute_rows(self.row_store(name), ("c", "h", "G"), series, self.chunk_size, parts))
+        chunk_size = chunk_size or self.chunk_size
+        return Site(*compute_rows(self.row_store(name), ("c", "h", "G"), series, chunk_size, parts))
 
-    def end_series(self, frame: Frame, num_series: int, compute: Callable[[Tensor], Site]) -> None:
+    def end_series(
+        self, frame: Frame, num_series: int, compute: Callable[[Tensor], Site], chunk_size: int | None = None
+    ) -> None:
         """Consolidate a task.
 
         Args:
             frame: The frame of the task.
             num_series: Number of series on all processes.
             compute: Computes the sites of some series, including past and task.
+            chunk_size: Number of series at a time, see `compute_site`.
         """
         series, name = self.own_series(num_series), _task_name(int(self.num_ended) + 1)
         if self.shared_precision:
@@ -139,7 +150,7 @@ class SeriesPosterior(StreamingPosterior):
             G = sum_over_processes(torch.stack(sums).sum(0)) / num_series
             site = self.compute_site(name, series, lambda chunk: compute(chunk).with_precision(G))
         else:
-            site = self.compute_site(name, series, compute)
+            site = self.compute_site(name, series, compute, chunk_size)
         self.end(frame, site)
         self.num_ended += 1
         self.num_series.fill_(num_series)
