@@ -75,6 +75,16 @@ class TaskStream(LightningDataModule, ABC):
             world_size: The number of processes that share the data.
         """
 
+    def preview_loader(self, task: int, rank: int, world_size: int) -> Iterable[Any]:
+        """Batches of the training data of a task, each value once, to predict them before they are learnt.
+
+        Args:
+            task: The task, from 0.
+            rank: The rank of this process, from 0.
+            world_size: The number of processes that share the data.
+        """
+        return self.train_loader(task, 0, rank, world_size)
+
     @property
     def num_tasks(self) -> int:
         """The number of tasks."""

@@ -211,6 +211,19 @@ class SeriesStream(TaskStream):
         """
         return self._prepared().scaling.to_physical(values, series)
 
+    def calendar(self, times: Tensor) -> tuple[Tensor, Tensor]:
+        """Hour of the day, 0 to 23, and month, 1 to 12, UTC, of hours since the start of the stream `[T]`.
+
+        Args:
+            times: The hours.
+        """
+        hours = self.fields.origin.astype("datetime64[s]") + (3600 * times.cpu().numpy()).round().astype(
+            "timedelta64[s]"
+        )
+        months = hours.astype("datetime64[M]").astype(np.int64) % 12 + 1
+        hour_of_day = hours.astype("datetime64[h]").astype(np.int64) % 24
+        return torch.from_numpy(hour_of_day), torch.from_numpy(months)
+
     def task_data(self, task: int) -> TaskValues:
         """All series at the training hours of a task: times `[T]`, y `[S, T, V]` and mask `[S, T, V]`.
 
@@ -223,6 +236,11 @@ class SeriesStream(TaskStream):
         """Batches of series at the training hours of a task, see `TaskStream`."""
         options: dict[str, Any] = {"seed": self.seed, "epoch": epoch, "rank": rank}
         return SeriesLoader(*self.task_data(task), self.batch_size, shuffle=True, world_size=world_size, **options)
+
+    def preview_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
+        """Batches of series at the training hours of a task, in order, see `TaskStream`."""
+        self._check_shared(world_size)
+        return SeriesLoader(*self.task_data(task), EVALUATION_BATCH, rank=rank, world_size=world_size)
 
     def test_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
         """Batches of series at the held-out hours of a task, see `TaskStream`."""
