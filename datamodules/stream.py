@@ -26,7 +26,7 @@ class TaskStream(LightningDataModule, ABC):
 
     files: ClassVar[tuple[str, ...]] = ()
     """The public files that it is read from."""
-    resumable: frozenset[str] = frozenset({"stop_after", "predict_every"})
+    resumable: frozenset[str] = frozenset({"stop_after", "predict_every", "predict_until"})
     """Options that may change when a run is resumed."""
 
     def __init__(

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
+from datamodules.era5.prediction_times import check_options, prediction_times
 from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, prepare_on_disk, split_hours
 from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_minimum
@@ -52,6 +53,8 @@ class SeriesStream(TaskStream):
         stop_after: The number of tasks to learn, from the first; all if not given.
         predict_every: Hours between the times to predict, such as 0.5, from the start of the stream to the last hour
             of the tasks learnt; the held-out hours of every task if not given.
+        predict_until: Predict beyond the tasks learnt, up to this date (2024-03-07T06:00) or for this number of hours:
+            every `predict_every` hours from the start; if that is not given, only the hours after the last one learnt.
         joint: Whether to learn all tasks at once, as one: the baseline for a stream of tasks. Hours are held out, and
             values standardised, as in the stream.
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
@@ -69,6 +72,7 @@ class SeriesStream(TaskStream):
         epochs_per_task: int = 20,
         stop_after: int | None = None,
         predict_every: float | None = None,
+        predict_until: str | float | None = None,
         joint: bool = False,
         on_disk: bool = False,
     ) -> None:
@@ -78,12 +82,10 @@ class SeriesStream(TaskStream):
         check_minimum(hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1))
         if not 0 < test_share < 1:
             raise ValueError(f"test_share is {test_share}: it must be between 0 and 1, such as 0.2.")
-        if predict_every is not None and not 1 / 3600 <= predict_every < float("inf"):
-            raise ValueError(
-                f"predict_every is {predict_every}: it must be a number of hours, such as 0.5, of at least a second."
-            )
+        check_options(predict_every, predict_until)
         self.hours_per_task, self.test_share, self.batch_size = hours_per_task, test_share, batch_size
-        self.predict_every, self.joint, self.num_parts = predict_every, joint, num_tasks
+        self.predict_every, self.predict_until = predict_every, predict_until
+        self.joint, self.num_parts = joint, num_tasks
         self.on_disk = on_disk
         self._data: tuple[Fields, Prepared] | None = None
         self.hparams.pop("on_disk", None)  # a run may be resumed with another value: the data are the same
@@ -109,7 +111,7 @@ class SeriesStream(TaskStream):
             )
             tasks = [merge(split)] if self.joint else split
             if self.on_disk:
-                irrelevant = ("batch_size", "epochs_per_task", "stop_after", "predict_every")
+                irrelevant = ("batch_size", "epochs_per_task", "stop_after", "predict_every", "predict_until")
                 options = {name: value for name, value in self.hparams.items() if name not in irrelevant}
                 prepared = prepare_on_disk(fields, tasks, split[0].train, options)
             else:
@@ -249,8 +251,8 @@ class SeriesStream(TaskStream):
         return SeriesLoader(*held_out, EVALUATION_BATCH, rank=rank, world_size=world_size)
 
     def predict_dataloader(self) -> list[Iterable[Any]]:
-        """Series at the times to predict (see `predict_every`), with a loader for each group of times."""
-        if self.predict_every is None:
+        """Series at the times to predict, see `predict_every` and `predict_until`; a loader for each group of times."""
+        if self.predict_every is None and self.predict_until is None:
             parts = list(self._prepared().test)
         else:
             parts = [self._unobserved(times) for times in self._times_to_predict().split(PREDICTED_TIMES)]
@@ -262,11 +264,9 @@ class SeriesStream(TaskStream):
         ]
 
     def _times_to_predict(self) -> Tensor:
-        assert self.predict_every is not None
-        prepared, learnt = self._prepared(), self.num_learnt - 1
-        last = 3600 * max(float(part[learnt].times[-1]) for part in (prepared.train, prepared.test))
-        seconds = round(3600 * self.predict_every)  # whole seconds, so that a third of an hour is twenty minutes
-        return torch.arange(int(last // seconds) + 1, dtype=torch.float64) * seconds / 3600
+        (fields, prepared), learnt = self._ready(), self.num_learnt - 1
+        last = max(float(part[learnt].times[-1]) for part in (prepared.train, prepared.test))
+        return prediction_times(last, fields.step, fields.origin, every=self.predict_every, until=self.predict_until)
 
     def _unobserved(self, times: Tensor) -> TaskValues:
         shape = self.num_series, len(times), self.num_variables
