@@ -26,7 +26,7 @@ class TaskStream(LightningDataModule, ABC):
 
     files: ClassVar[tuple[str, ...]] = ()
     """The public files that it is read from."""
-    resumable: frozenset[str] = frozenset({"stop_after", "predict_every"})
+    resumable: frozenset[str] = frozenset({"stop_after", "predict_every", "predict_until"})
     """Options that may change when a run is resumed."""
     scores_all_tasks: bool = True
     """Whether the test data of all tasks are here; if not, there are no scores over all tasks."""
@@ -80,6 +80,16 @@ class TaskStream(LightningDataModule, ABC):
             rank: The rank of this process, from 0.
             world_size: The number of processes that share the data.
         """
+
+    def preview_loader(self, task: int, rank: int, world_size: int) -> Iterable[Any]:
+        """Batches of the training data of a task, each value once, to predict them before they are learnt.
+
+        Args:
+            task: The task, from 0.
+            rank: The rank of this process, from 0.
+            world_size: The number of processes that share the data.
+        """
+        return self.train_loader(task, 0, rank, world_size)
 
     @property
     def num_tasks(self) -> int:

@@ -62,6 +62,8 @@ class ERA5(SeriesStream):
         stop_after: The number of tasks to learn, from the first; all if not given.
         predict_every: Hours between the times to predict, such as 0.5, from the start of the stream to the last hour
             of the tasks learnt; the held-out hours of every task if not given.
+        predict_until: Predict beyond the tasks learnt, up to this date (2024-03-07T06:00) or for this number of hours:
+            every `predict_every` hours from the start; if that is not given, only the hours after the last one learnt.
         joint: Whether to learn all tasks at once, as one: the baseline for a stream of tasks. Hours are held out, and
             values standardised, as in the stream.
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
@@ -91,6 +93,7 @@ class ERA5(SeriesStream):
         min_steps_per_task: int | None = None,
         stop_after: int | None = None,
         predict_every: float | None = None,
+        predict_until: str | float | None = None,
         joint: bool = False,
         on_disk: bool = False,
     ) -> None:
@@ -109,6 +112,7 @@ class ERA5(SeriesStream):
             min_steps_per_task=min_steps_per_task,
             stop_after=stop_after,
             predict_every=predict_every,
+            predict_until=predict_until,
             joint=joint,
             on_disk=on_disk,
         )

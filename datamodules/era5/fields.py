@@ -164,7 +164,7 @@ def cells_at(grid: Grid, coordinates: Coordinates) -> NDArray[np.int64]:
     missing = [pair for pair in wanted if pair not in cells]
     if missing:
         north, east = missing[0]
-        nearest = grid.cells[_angular_distance(grid.cells, north, east).argmin()]
+        nearest = grid.cells[_angular_distance(grid.cells, np.array([north, east])).argmin()]
         raise ValueError(
             f"{len(missing)} of {len(wanted)} locations that were learnt are not in the new data, such as ({north:g}, "
             f"{east:g}): the nearest there is ({nearest[0]:g}, {nearest[1]:g}). They have {grid}."

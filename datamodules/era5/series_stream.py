@@ -14,6 +14,7 @@ from datamodules.era5.continuation import Continuation
 from datamodules.era5.description import Coordinates, SeriesDescription
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
+from datamodules.era5.prediction_times import check_options, prediction_times
 from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, split_hours
 from datamodules.era5.prepared_files import prepare_on_disk
 from datamodules.era5.times_to_predict import group_times, prediction_loader, unobserved
@@ -41,6 +42,8 @@ class SeriesStream(TaskStream):
         stop_after: The number of tasks to learn, from the first; all if not given.
         predict_every: Hours between the times to predict, such as 0.5, from the start of the stream to the last hour
             of the tasks learnt; the held-out hours of every task if not given.
+        predict_until: Predict beyond the tasks learnt, up to this date (2024-03-07T06:00) or for this number of hours:
+            every `predict_every` hours from the start; if that is not given, only the hours after the last one learnt.
         joint: Whether to learn all tasks at once, as one: the baseline for a stream of tasks. Hours are held out, and
             values standardised, as in the stream.
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
@@ -61,6 +64,7 @@ class SeriesStream(TaskStream):
         min_steps_per_task: int | None = None,
         stop_after: int | None = None,
         predict_every: float | None = None,
+        predict_until: str | float | None = None,
         joint: bool = False,
         on_disk: bool = False,
     ) -> None:
@@ -72,13 +76,11 @@ class SeriesStream(TaskStream):
         )
         if not 0 < test_share < 1:
             raise ValueError(f"test_share is {test_share}: it must be between 0 and 1, such as 0.2.")
-        if predict_every is not None and not 1 / 3600 <= predict_every < float("inf"):
-            raise ValueError(
-                f"predict_every is {predict_every}: it must be a number of hours, such as 0.5, of at least a second."
-            )
+        check_options(predict_every, predict_until)
         self.hours_per_task, self.test_share, self.batch_size = hours_per_task, test_share, batch_size
         self.min_steps_per_task = min_steps_per_task
-        self.predict_every, self.joint, self.num_parts = predict_every, joint, num_tasks
+        self.predict_every, self.predict_until = predict_every, predict_until
+        self.joint, self.num_parts = joint, num_tasks
         self.on_disk = on_disk
         self._data: tuple[Fields, Prepared] | None = None
         self._continuation: Continuation | None = None
@@ -251,6 +253,19 @@ class SeriesStream(TaskStream):
         """
         return self._prepared().scaling.to_physical(values, series)
 
+    def calendar(self, times: Tensor) -> tuple[Tensor, Tensor]:
+        """Hour of the day, 0 to 23, and month, 1 to 12, UTC, of hours since the start of the stream `[T]`.
+
+        Args:
+            times: The hours.
+        """
+        hours = self.fields.origin.astype("datetime64[s]") + (3600 * times.cpu().numpy()).round().astype(
+            "timedelta64[s]"
+        )
+        months = hours.astype("datetime64[M]").astype(np.int64) % 12 + 1
+        hour_of_day = hours.astype("datetime64[h]").astype(np.int64) % 24
+        return torch.from_numpy(hour_of_day), torch.from_numpy(months)
+
     def task_data(self, task: int) -> TaskValues:
         """All series at the training hours of a task: times `[T]`, y `[S, T, V]` and mask `[S, T, V]`.
 
@@ -265,6 +280,11 @@ class SeriesStream(TaskStream):
         options: dict[str, Any] = {"seed": self.seed, "epoch": epoch, "rank": rank, "min_batches": min_batches}
         return SeriesLoader(*self.task_data(task), self.batch_size, shuffle=True, world_size=world_size, **options)
 
+    def preview_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
+        """Batches of series at the training hours of a task, in order, see `TaskStream`."""
+        self._check_shared(world_size)
+        return SeriesLoader(*self.task_data(task), EVALUATION_BATCH, rank=rank, world_size=world_size)
+
     def test_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
         """Batches of series at the held-out hours of a task, see `TaskStream`."""
         self._check_shared(world_size)
@@ -275,8 +295,8 @@ class SeriesStream(TaskStream):
         return SeriesLoader(times, y, mask, EVALUATION_BATCH, **options)
 
     def predict_dataloader(self) -> list[Iterable[Any]]:
-        """Series at the times to predict (see `predict_every`), with a loader for each group of times."""
-        if self.predict_every is None:
+        """Series at the times to predict, see `predict_every` and `predict_until`; a loader for each group of times."""
+        if self.predict_every is None and self.predict_until is None:
             parts = list(self._prepared().test)
         else:
             groups = group_times(self._times_to_predict(), self.num_hours / self.num_tasks)
@@ -286,11 +306,9 @@ class SeriesStream(TaskStream):
         return [prediction_loader(part, rank, world_size) for part in parts]
 
     def _times_to_predict(self) -> Tensor:
-        assert self.predict_every is not None
-        prepared, learnt = self._prepared(), self.num_learnt - 1
-        last = 3600 * max(float(part[learnt].times[-1]) for part in (prepared.train, prepared.test))
-        seconds = round(3600 * self.predict_every)  # whole seconds, so that a third of an hour is twenty minutes
-        return torch.arange(int(last // seconds) + 1, dtype=torch.float64) * seconds / 3600
+        (fields, prepared), learnt = self._ready(), self.num_learnt - 1
+        last = max(float(part[learnt].times[-1]) for part in (prepared.train, prepared.test))
+        return prediction_times(last, fields.step, fields.origin, every=self.predict_every, until=self.predict_until)
 
     def _check_shared(self, world_size: int) -> None:
         if self.num_series < world_size:

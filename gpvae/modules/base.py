@@ -1,7 +1,7 @@
 """The base class of modules that learn task after task: a count of tasks, and scores for each."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import torch
@@ -9,7 +9,7 @@ from lightning import LightningModule
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
-from gpvae.metrics import Score, TaskScores
+from gpvae.metrics import Foresight, ForesightCell, Score, TaskScores
 from gpvae.modules.configuration import Differences, check_same_configuration
 
 
@@ -24,6 +24,7 @@ class ContinualModule(LightningModule):
 
     Attributes:
         last_scores: Scores of the last evaluation, of all variables together and of each.
+        last_foresight: Prequential scores of the last task that was foreseen.
     """
 
     begun: Tensor
@@ -41,6 +42,8 @@ class ContinualModule(LightningModule):
         self.register_buffer("learned", torch.zeros((), dtype=torch.int64))
         self.scores = TaskScores(metrics, num_variables)
         self.last_scores: list[Score] = []
+        self.foresight = Foresight(metrics, num_variables)
+        self.last_foresight: list[ForesightCell] = []
 
     @classmethod
     def load_from_checkpoint(  # type: ignore[override]
@@ -110,6 +113,34 @@ class ContinualModule(LightningModule):
         """The variable of each target of `predictive`, from 0; None if there is only one."""
         return None
 
+    def lead_time(self, batch: Any) -> Tensor | None:  # noqa: ANN401
+        """How far ahead of what was learnt each target of `predictive` is; None if that is unknown."""
+        return None
+
+    @torch.no_grad()
+    def foresee(self, batches: Iterable[Any]) -> None:
+        """Score predictions of the task that is to begin; every process must call this, with its share of the data.
+
+        Args:
+            batches: Batches of the task's training data.
+        """
+        self.foresight.reset()
+        self.last_foresight = []
+        known = True
+        for batch in batches:
+            batch = self.transfer_batch_to_device(batch, self.device, 0)
+            if (lead := self.lead_time(batch)) is None:
+                known = False
+                break
+            self.foresight.update(*self.predictive(batch), lead, self.variable_of(batch))
+        if known:
+            names = self._variable_names() if self.scores.num_variables > 1 else [""]
+            self.last_foresight = self.foresight.cells(int(self.begun) + 1, names)
+            self.learn_from_foresight()
+
+    def learn_from_foresight(self) -> None:
+        """Learn from the scores of a task that was foreseen, if the module can."""
+
     def on_fit_start(self) -> None:
         """Set training mode everywhere: gpytorch shares a module among all models, and others may change its mode."""
         self.train()
@@ -118,9 +149,11 @@ class ContinualModule(LightningModule):
         """Reset the scores of all tasks that are evaluated."""
         self.scores.reset(len(self.trainer.num_val_batches))
 
-    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:  # noqa: ANN401
-        """Score test points of the task of the dataloader."""
-        self.scores.update(dataloader_idx, *self.predictive(batch), self.variable_of(batch))
+    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> dict[str, Any]:  # noqa: ANN401
+        """Score test points of the task of the dataloader, and return what is predicted, for callbacks."""
+        predictive, target = self.predictive(batch)
+        self.scores.update(dataloader_idx, predictive, target, self.variable_of(batch))
+        return {"predictive": predictive, "target": target}
 
     def on_validation_epoch_end(self) -> None:
         """Log `nlpd/task_03`, ..., `nlpd/seen` and `nlpd_by_variable/t2m`, against the number of tasks learnt."""
@@ -144,9 +177,9 @@ class ContinualModule(LightningModule):
         """As for validation."""
         self.scores.reset(len(self.trainer.num_test_batches))
 
-    def test_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:  # noqa: ANN401
+    def test_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> dict[str, Any]:  # noqa: ANN401
         """As for validation."""
-        self.validation_step(batch, batch_idx, dataloader_idx)
+        return self.validation_step(batch, batch_idx, dataloader_idx)
 
     def on_test_epoch_end(self) -> None:
         """As for validation."""

@@ -10,7 +10,7 @@ from torch.distributions import Distribution, Normal
 
 from gpvae.inference import only_training
 from gpvae.methods import KernelName, Scalar, build_method_families, find_method, latent_kernel
-from gpvae.metrics import TaskScores, equal_mixture
+from gpvae.metrics import Foresight, TaskScores, equal_mixture
 from gpvae.modules.series_module import SeriesModule
 from gpvae.utils import checks
 from gpvae.utils.distributed import num_processes, sum_over_processes
@@ -27,7 +27,7 @@ from gpvae.vae.task import SeriesTask, divergence_error, is_finite
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
 
-METRICS = ("nlpd", "rmse", "coverage")
+METRICS = ("nlpd", "rmse", "crps", "coverage")
 #: Learning rate of noise and lengthscales, relative to that of the networks.
 SCALE_RATE = 10.0
 
@@ -125,7 +125,7 @@ class SVGPVAE(SeriesModule):
         """Build networks and posteriors."""
         self.hparams["num_variables"] = num_variables
         self._hparams_initial = copy.deepcopy(self.hparams)  # the copy that loggers get
-        self.scores = TaskScores(METRICS, num_variables)
+        self.scores, self.foresight = TaskScores(METRICS, num_variables), Foresight(METRICS, num_variables)
         decoder = Decoder(num_variables=num_variables, shared_noise=self.shared_noise, **self._sizes)
         encoder = Encoder(num_variables=num_variables, **self._sizes)
         self.vae = GPVAE(encoder, decoder, **self._vae_options)
@@ -279,3 +279,16 @@ class SVGPVAE(SeriesModule):
         mean, scale = self.vae.decode_samples(times, series, self.num_samples, draws)
         noise = draws.normal(series, *mean.shape[1:], purpose="noise").to(mean)
         return {"series": series, "times": times, "samples": (mean + scale * noise).movedim(-1, 0)}
+
+    def variable_of(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
+        """The variable of each observed value."""
+        mask = batch[-1]
+        return torch.arange(mask.shape[-1], device=mask.device).expand_as(mask)[mask]
+
+    def lead_time(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor | None:
+        """The time from the last one learnt to that of each observed value; None if it is unknown."""
+        return self.vae.widening.lead_time(batch[1], batch[3])
+
+    def learn_from_foresight(self) -> None:
+        """Learn how wide the next forecasts should be."""
+        self.vae.widening.learn(self.foresight.coverage())

@@ -25,6 +25,7 @@ from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.networks import Clock, Decoder, Encoder
 from gpvae.vae.series_posterior import SeriesPosterior
 from gpvae.vae.shared_times import TimeFeatures
+from gpvae.vae.widening import Widening
 
 
 class GPVAE(nn.Module):
@@ -62,6 +63,7 @@ class GPVAE(nn.Module):
         self.posterior = SeriesPosterior(
             inducing, latent_dim, power=power, shared_precision=shared_precision, folder=folder
         )
+        self.widening = Widening()
         self.register_load_state_dict_pre_hook(rename_former_children)  # type: ignore[no-untyped-call]
 
     def task(self, times: Tensor, series: Tensor | None = None) -> tuple[TimeFeatures, Site]:
@@ -119,6 +121,7 @@ class GPVAE(nn.Module):
             return transport(self.posterior.site_of(series)) + pseudo_site(features, *encoded)
 
         self.posterior.end_series(frame, len(y), past_and_task)
+        self.widening.end.copy_(times[-1])
 
     @torch.no_grad()
     def latent(self, times: Tensor, series: Tensor | None = None) -> Normal:
@@ -147,6 +150,8 @@ class GPVAE(nn.Module):
     def decode_samples(self, times: Tensor, series: Tensor, num_samples: int, draws: Draws) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation of y for samples of f, `[B, T, V, S]`: their mixture is the prediction.
 
+        Beyond the last time learnt it is widened, see `Widening`.
+
         Args:
             times: `[T]`.
             series: Series of this process, `[B]`.
@@ -156,7 +161,7 @@ class GPVAE(nn.Module):
         f = self.latent(times, series)
         noise = draws.normal(series, num_samples, *f.mean.shape[1:]).transpose(0, 1)
         mean, scale = self.decode(times, f.mean + f.stddev * noise)
-        return mean.movedim(0, -1), scale.movedim(0, -1)
+        return self.widening(times, mean.movedim(0, -1), scale.movedim(0, -1))
 
 
 def pseudo_site(features: TimeFeatures, mean: Tensor, precision: Tensor) -> Site:
