@@ -110,7 +110,7 @@ class StreamCLI(LightningCLI):
         if isinstance(self.datamodule, SeriesStream):  # tasks, variables and batches depend on its files
             self.datamodule.prepare_data()
             self.datamodule.setup()
-        self.model.build(self.datamodule.num_variables)
+        self.model.build(self.datamodule.num_variables, getattr(self.datamodule, "num_series", None))
         chosen = self._get(self.config_init, "trainer")
         open_to_choice = ("max_epochs", "log_every_n_steps")
         options = self.datamodule.trainer_options
