@@ -31,7 +31,7 @@ class SeriesPosterior(StreamingPosterior):
         power: α of power expectation propagation; 0 is the variational bound.
         shared_precision: Keep one precision G for all series, the mean of theirs, and h for each. When a task ends,
             posterior means stay as they are and covariances become equal. If None, do so as long as all series are
-            observed about as often as each other; sites in files have their own.
+            observed about as often as each other.
         folder: Keep sites in files of this folder instead of memory; files of the last two tasks are kept.
     """
 
@@ -51,20 +51,16 @@ class SeriesPosterior(StreamingPosterior):
         folder: str | Path | None = None,
     ) -> None:
         super().__init__(inducing, power)
+        self.latent_dim, self.shared_precision = latent_dim, shared_precision
         self.folder = None if folder is None else Path(folder)
-        self.shared_precision = False if shared_precision is None and folder is not None else shared_precision
-        self.latent_dim = latent_dim
-        if self.shared_precision is None:
+        if shared_precision is None:
             self.register_buffer("sharing", torch.ones((), dtype=torch.bool))
         for name in ("num_series", "num_ended", "num_files"):
             self.register_buffer(name, torch.zeros((), dtype=torch.int64))
         self._opened = True
         if self.folder is not None:
             self.register_buffer("fingerprint", torch.zeros((), dtype=torch.int64))
-            for name in self.rows:  # as plain attributes, which are neither moved to a device nor saved
-                rows = getattr(self, name)
-                delattr(self, name)
-                setattr(self, name, rows)
+            self._keep_out_of_state(self.rows)
 
     @property
     def configuration(self) -> str:
@@ -157,7 +153,7 @@ class SeriesPosterior(StreamingPosterior):
         """
         series, name = self.own_series(num_series), _task_name(int(self.num_ended) + 1)
         if self.shared_precision is None and mask is not None and not observed_alike(mask, series):
-            self.sharing.fill_(False)
+            self._stop_sharing()
         if self.shares:
             sums = [compute(chunk).G.sum(0, keepdim=True) for chunk in series.split(self.chunk_size)]
             G = sum_over_processes(torch.stack(sums).sum(0)) / num_series
@@ -197,12 +193,27 @@ class SeriesPosterior(StreamingPosterior):
             rows = _rows(bool(state.get(prefix + "sharing", self.shared_precision)))
             state.update({prefix + name: state[prefix + name][own] for name in rows})
 
+    def _keep_out_of_state(self, names: tuple[str, ...]) -> None:
+        """Make buffers plain attributes, which are neither moved to a device nor saved: their rows are in files."""
+        for name in names:
+            rows = getattr(self, name)
+            delattr(self, name)
+            setattr(self, name, rows)
+
+    def _stop_sharing(self) -> None:
+        """Keep a precision for each series from now on."""
+        self.sharing.fill_(False)
+        if self.folder is not None and "G" in self._buffers:
+            self._keep_out_of_state(("G",))
+
     def _set_site(self, site: Site) -> None:
         """Set the site without copying it, contiguous like a loaded one."""
         self.c, self.h, self.G = (part.contiguous() for part in (site.c, site.h, site.G))
         self._opened = True
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
+        if self.shared_precision is None and not bool(state_dict.get(prefix + "sharing", True)):
+            self._stop_sharing()
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         if self.folder is not None and self.started:
             self._check_run(self._files_of_all())
