@@ -67,9 +67,12 @@ class ContinualLearning(Callback):
         """Begin the task of the epoch."""
         self._start_task(trainer)
 
-    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *args: Any, **kwargs: Any) -> None:
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: object, batch_idx: int) -> None:
         """Begin the task in a run resumed within an epoch, where `on_train_epoch_start` is skipped."""
         self._start_task(trainer)
+        module, stream = module_and_stream(trainer, "ContinualLearning")
+        epochs = trainer.current_epoch % stream.epochs_per_task + batch_idx / trainer.num_training_batches
+        module.progress = epochs / stream.epochs_per_task
 
     def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Optimizer) -> None:
         """Discard the gradients of frozen parameters."""

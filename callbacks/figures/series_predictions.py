@@ -118,7 +118,7 @@ def smooth_samples(model: SeriesModel, times: Tensor, series: Tensor) -> Tensor:
     f = model.latent(times, series)
     rng = torch.Generator().manual_seed(0)
     noise = torch.randn(NUM_SAMPLES, 1, f.mean.shape[-2], 1, generator=rng, dtype=f.mean.dtype)
-    mean, scale = model.decode(times, f.mean + f.stddev * noise.to(f.mean))
+    mean, scale = model.decode(times, f.mean + f.stddev * noise.to(f.mean), series)
     order = torch.rand(NUM_SAMPLES, mean.shape[-1], generator=rng).argsort(0)
     evenly_spread = torch.special.ndtri((order + 0.5) / NUM_SAMPLES)
     return mean + scale * evenly_spread.to(mean)[:, None, None, :]

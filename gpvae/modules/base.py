@@ -33,6 +33,8 @@ class ContinualModule(LightningModule):
     changeable: frozenset[str] = frozenset()
     #: Whether the user accepts that they differ from the checkpoint that a run is resumed from.
     accept_changes = False
+    #: Share of the steps of the present task that are done, from 0 to 1; set by `callbacks.ContinualLearning`.
+    progress = 0.0
     #: Whether everything is built; a module that needs the number of variables may wait for `build`.
     built = True
 
@@ -64,20 +66,21 @@ class ContinualModule(LightningModule):
             stream = getattr(self.trainer, "datamodule", None)
             if stream is None:
                 raise ValueError("num_variables is unknown: set it, or use a datamodule")
-            self.build(stream.num_variables)
+            self.build(stream.num_variables, getattr(stream, "num_series", None))
 
-    def build(self, num_variables: int) -> None:
-        """Build what depends on the number of variables, unless it is already built.
+    def build(self, num_variables: int, num_series: int | None = None) -> None:
+        """Build what depends on the number of variables or series, unless it is already built.
 
         Args:
             num_variables: Number of observed variables.
+            num_series: Number of series, where there are any.
         """
         if not self.built:
-            self._build(num_variables)
+            self._build(num_variables, num_series)
             self.built = True
 
-    def _build(self, num_variables: int) -> None:
-        """Build what depends on the number of variables."""
+    def _build(self, num_variables: int, num_series: int | None) -> None:
+        """Build what depends on the number of variables or series."""
         return
 
     def check_task(self, *data: Tensor) -> None:

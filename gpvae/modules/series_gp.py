@@ -12,9 +12,8 @@ from torch.distributions import Distribution, Normal
 from gpvae.diagnostics import ResolutionWarning
 from gpvae.inducing import ChosenCosines
 from gpvae.methods import KernelName
-from gpvae.metrics import TaskScores
-from gpvae.modules.series_module import SeriesModule
-from gpvae.modules.svgpvae import METRICS
+from gpvae.metrics import Foresight, TaskScores
+from gpvae.modules.series_module import METRICS, SeriesModule
 from gpvae.utils import checks
 from gpvae.utils.distributed import of_first_process
 from gpvae.vae.closed_form import ClosedFormSeries
@@ -78,12 +77,12 @@ class SeriesGP(SeriesModule):
         if num_variables is not None:
             self.build(num_variables)
 
-    def _build(self, num_variables: int) -> None:
+    def _build(self, num_variables: int, num_series: int | None) -> None:
         """Build kernel and posterior."""
         options = self.hparams
         options["num_variables"] = num_variables
         self._hparams_initial = copy.deepcopy(options)  # the copy that loggers get
-        self.scores = TaskScores(METRICS, num_variables)
+        self.scores, self.foresight = TaskScores(METRICS, num_variables), Foresight(METRICS, num_variables)
         num_eofs, periods, field = options["num_eofs"], options["periods"] or [], options["latents"] == "field"
         if num_eofs is not None and num_eofs > num_variables and not field:
             raise ValueError(

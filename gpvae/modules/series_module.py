@@ -12,6 +12,9 @@ from gpvae.modules.base import ContinualModule
 from gpvae.vae.series_posterior import SeriesPosterior
 from gpvae.vae.task import check_observations
 
+#: The metrics of series, the first of which is shown most prominently.
+METRICS = ("nlpd", "rmse", "crps", "coverage")
+
 
 class SeriesModule(ContinualModule):
     """A module that learns series of several variables, with a posterior for each series.

@@ -45,7 +45,7 @@ class CommonPosterior(SeriesPosterior):
         """
         self.common &= complete
         size = self.latent_dim * self.inducing.num_inducing * (1 if self.common else self.inducing.num_inducing)
-        self.end_series(frame, num_series, compute, max(2, MAX_ELEMENTS // size))
+        self.end_series(frame, num_series, compute, chunk_size=max(2, MAX_ELEMENTS // size))
 
     def select_own_sites(self, state: dict[str, Tensor], prefix: str) -> None:
         """Reduce a state that is to be loaded to the series of this process, see `SeriesPosterior`."""
