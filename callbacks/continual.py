@@ -10,6 +10,7 @@ from torch.optim import Optimizer
 
 from callbacks.changed_options import accepted_changes, renew_optimizers, renumber_epochs
 from callbacks.data_identity import CHECKPOINT_KEY, CLASS_KEY, DESCRIPTION_KEY
+from callbacks.evaluating import evaluating
 from datamodules import TaskStream
 from gpvae.modules import ContinualModule
 
@@ -66,9 +67,12 @@ class ContinualLearning(Callback):
         """Begin the task of the epoch."""
         self._start_task(trainer)
 
-    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *args: Any, **kwargs: Any) -> None:
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: object, batch_idx: int) -> None:
         """Begin the task in a run resumed within an epoch, where `on_train_epoch_start` is skipped."""
         self._start_task(trainer)
+        module, stream = module_and_stream(trainer, "ContinualLearning")
+        epochs = trainer.current_epoch % stream.epochs_per_task + batch_idx / trainer.num_training_batches
+        module.progress = epochs / stream.epochs_per_task
 
     def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Optimizer) -> None:
         """Discard the gradients of frozen parameters."""
@@ -114,11 +118,29 @@ class ContinualLearning(Callback):
             )
         data = stream.task_data(task)
         if begun == learned:
+            if learned > 0:
+                foresee(trainer, module, stream, task)
             module.begin_task(*data)
             for optimizer in trainer.optimizers:
                 optimizer.state.clear()
         else:
             module.attach_task(*data)
+
+
+def foresee(trainer: Trainer, module: ContinualModule, stream: TaskStream, task: int) -> None:
+    """Score predictions of a task before it is learnt, and tell the callbacks that have a method `on_task_foreseen`.
+
+    Args:
+        trainer: The trainer.
+        module: The module, which has learnt all tasks before this one.
+        stream: The stream.
+        task: The task, from 0.
+    """
+    with evaluating(module):
+        module.foresee(stream.preview_loader(task, trainer.global_rank, trainer.world_size))
+    for callback in trainer.callbacks:  # type: ignore[attr-defined]
+        if hasattr(callback, "on_task_foreseen"):
+            callback.on_task_foreseen(trainer, module, task)
 
 
 def _resume_with_evaluation(loops: dict[str, Any], stream: TaskStream) -> None:

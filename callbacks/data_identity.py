@@ -31,6 +31,7 @@ def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> Differ
     Returns:
         Other options that differ, where the user accepts that.
     """
+    stream.adopt_options(checkpoint.get("datamodule_hyper_parameters", {}))
     changes = _compare_options(checkpoint, stream, stream.resumable)
     now = stream.identity()
     num_begun, num_learnt = (int(checkpoint["state_dict"][name]) if now else 0 for name in ("begun", "learned"))

@@ -43,6 +43,7 @@ class IndexLoader(ABC, Generic[BatchT]):
         batch_size: The maximum number of items in a batch; the whole task if None.
         num_batches: The number of batches in an epoch, taken from as many passes over the task as needed; one pass if
             None.
+        min_batches: The minimum number of batches in an epoch of whole passes, if `num_batches` is None.
         seed: Fixes the order, together with the epoch and the pass.
         epoch: The epoch the batches are for.
         shuffle: Whether the order is random, and new in every pass. It matters only with a batch size.
@@ -62,6 +63,7 @@ class IndexLoader(ABC, Generic[BatchT]):
         batch_size: int | None = None,
         *,
         num_batches: int | None = None,
+        min_batches: int = 1,
         seed: int = 0,
         epoch: int = 0,
         shuffle: bool = False,
@@ -75,7 +77,8 @@ class IndexLoader(ABC, Generic[BatchT]):
                 f"A task of {num_items} {self.items} cannot be shared by {needed} process(es), each of which needs at "
                 f"least one: {self.remedy}."
             )
-        self.num_items, self.batch_size, self.num_batches = num_items, batch_size, num_batches
+        self.num_items, self.batch_size = num_items, batch_size
+        self.num_batches, self.min_batches = num_batches, min_batches
         self.seed, self.epoch, self.shuffle = seed, epoch, shuffle
         self.rank, self.world_size = rank, world_size
         self._num_yielded = 0  # batches yielded in this epoch
@@ -92,7 +95,9 @@ class IndexLoader(ABC, Generic[BatchT]):
     def __len__(self) -> int:
         """The number of batches in the whole epoch, including those before a resume."""
         per_pass = self._batches_per_pass
-        return per_pass if self.num_batches is None or per_pass == 0 else self.num_batches
+        if self.num_batches is None or per_pass == 0:
+            return per_pass * math.ceil(self.min_batches / max(1, per_pass))
+        return self.num_batches
 
     def __iter__(self) -> Iterator[BatchT]:
         # A generator: Lightning creates iterators that it never uses, and those must not consume the resume position.

@@ -176,6 +176,11 @@ class PointStream(TaskStream):
         }
         return TaskLoader(*self.task_data(task), self.batch_size, rank=rank, world_size=world_size, **options)
 
+    def preview_loader(self, task: int, rank: int, world_size: int) -> TaskLoader:
+        """Batches of the training points of a task, in order, see `TaskStream`."""
+        x, y = self.task_data(task)
+        return TaskLoader(x, y, EVALUATION_BATCH, rank=rank, world_size=world_size, allow_empty=True)
+
     def test_loader(self, task: int, rank: int, world_size: int) -> TaskLoader:
         """Batches of the test points of a task, see `TaskStream`."""
         x, y = self._checked_tasks()[task].x_test, self._checked_tasks()[task].y_test

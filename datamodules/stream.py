@@ -1,7 +1,7 @@
 """A stream of tasks for Lightning: which task an epoch learns, and which test data are evaluated after it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from lightning.pytorch import LightningDataModule
@@ -26,7 +26,7 @@ class TaskStream(LightningDataModule, ABC):
 
     files: ClassVar[tuple[str, ...]] = ()
     """The public files that it is read from."""
-    resumable: frozenset[str] = frozenset({"stop_after", "predict_every"})
+    resumable: frozenset[str] = frozenset({"stop_after", "predict_every", "predict_until"})
     """Options that may change when a run is resumed."""
     scores_all_tasks: bool = True
     """Whether the test data of all tasks are here; if not, there are no scores over all tasks."""
@@ -81,6 +81,16 @@ class TaskStream(LightningDataModule, ABC):
             world_size: The number of processes that share the data.
         """
 
+    def preview_loader(self, task: int, rank: int, world_size: int) -> Iterable[Any]:
+        """Batches of the training data of a task, each value once, to predict them before they are learnt.
+
+        Args:
+            task: The task, from 0.
+            rank: The rank of this process, from 0.
+            world_size: The number of processes that share the data.
+        """
+        return self.train_loader(task, 0, rank, world_size)
+
     @property
     def num_tasks(self) -> int:
         """The number of tasks."""
@@ -110,6 +120,14 @@ class TaskStream(LightningDataModule, ABC):
     def describe(self) -> dict[str, Any]:
         """What checkpoints keep of the data, as tensors and plain values, so that a run is readable without them."""
         return {}
+
+    def adopt_options(self, saved: Mapping[str, Any]) -> None:
+        """Take over what the checkpoint of an earlier version was learnt with, where it lacks an option; here nothing.
+
+        Args:
+            saved: The options in the checkpoint.
+        """
+        return
 
     @property
     def num_learnt(self) -> int:

@@ -5,7 +5,7 @@ from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import Likelihood
 from torch import Tensor
 
-from gpvae.likelihoods import expected_log_prob
+from gpvae.likelihoods import expected_log_prob, some_points
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site, gaussian_site, residual_variance
 from gpvae.streaming import Frame, StreamingPosterior
@@ -15,7 +15,12 @@ CHUNK_SIZE = 8192
 
 
 def collapsed_site(
-    posterior: StreamingPosterior, kernel: Kernel, noise: Tensor, x: Tensor, y: Tensor
+    posterior: StreamingPosterior,
+    kernel: Kernel,
+    noise: Tensor,
+    x: Tensor,
+    y: Tensor,
+    weights: Tensor | None = None,
 ) -> tuple[Frame, Site]:
     """One site for past and present Gaussian data; its log evidence is the online bound with q(u) at its optimum.
 
@@ -25,15 +30,18 @@ def collapsed_site(
         noise: Noise variance, broadcast to `[*L, N]`.
         x: Inputs `[N, D]`.
         y: Targets `[*L, N]`.
+        weights: Powers of the points' likelihoods, `[*L, N]`; one if not given.
 
     Returns:
         The frame of the task, and the site in it.
     """
     frame, past = posterior.task(kernel)
-    return frame, past + data_site(frame, noise, x, y, posterior.power)
+    return frame, past + data_site(frame, noise, x, y, posterior.power, weights)
 
 
-def data_site(frame: Frame, noise: Tensor, x: Tensor, y: Tensor, power: float = 0.0) -> Site:
+def data_site(
+    frame: Frame, noise: Tensor, x: Tensor, y: Tensor, power: float = 0.0, weights: Tensor | None = None
+) -> Site:
     """The site of the Gaussian data of a task, or of a part of them: such sites add.
 
     Args:
@@ -42,13 +50,15 @@ def data_site(frame: Frame, noise: Tensor, x: Tensor, y: Tensor, power: float = 
         x: Inputs `[N, D]`.
         y: Targets `[*L, N]`.
         power: α of power expectation propagation.
+        weights: Powers of the points' likelihoods, `[*L, N]`; one if not given.
     """
     site = Site.zero(frame.L)
     noise = noise.expand(y.shape)
     for points in range(0, len(x), CHUNK_SIZE):
         part = slice(points, points + CHUNK_SIZE)
         a, prior = frame.features(x[part])
-        site = site + gaussian_site(a, y[..., part], noise[..., part], residual_variance(a, prior), power)
+        w = None if weights is None else weights[..., part]
+        site = site + gaussian_site(a, y[..., part], noise[..., part], residual_variance(a, prior), power, w)
     return site
 
 
@@ -108,4 +118,4 @@ class FreeFormBound:
             a, prior = frame.features(self.x[points])
         else:
             past, (a, prior) = self.past, (part[..., points] for part in self._features)
-        return task_elbo(q, past, self.likelihood, a, prior, self.y[..., points], len(self.x))
+        return task_elbo(q, past, some_points(self.likelihood, points), a, prior, self.y[..., points], len(self.x))

@@ -9,7 +9,7 @@ from scipy.special import chdtri
 from torch import Tensor
 
 from gpvae.inducing import InducingVariables
-from gpvae.likelihoods import predictive
+from gpvae.likelihoods import predictive, some_points
 from gpvae.sites import residual_variance
 from gpvae.streaming import StreamingPosterior
 
@@ -77,8 +77,11 @@ def warn_misfit(
     a, prior = frame.features(x[index])
     if (residual_variance(a, prior) / prior).mean() > 1 - MIN_RESOLVED:
         return
+    likelihood, y = some_points(likelihood, index), y[..., index]
     predicted = predictive(likelihood, *q.marginals(a, prior))
-    excess = float(((y[..., index] - predicted.mean) ** 2 / predicted.variance).mean())
+    squares = (y - predicted.mean) ** 2 / predicted.variance
+    weights = getattr(likelihood, "weights", None)
+    excess = float(squares.mean() if weights is None else squares[weights > 0].mean())
     if excess <= max(MAX_MEAN_SQUARE, chdtri(len(index), SIGNIFICANCE) / len(index)):
         return
     warnings.warn(

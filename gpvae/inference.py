@@ -16,7 +16,8 @@ from gpvae.bounds import FreeFormBound, collapsed_site, task_elbo
 from gpvae.likelihoods import is_gaussian
 from gpvae.natural_gradients import PointSites, natural_posterior
 from gpvae.posteriors import FreeForm, Posterior
-from gpvae.streaming import StreamingPosterior
+from gpvae.sites import Site
+from gpvae.streaming import Frame, StreamingPosterior
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,18 @@ def solve(posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood,
     """End the task with the best q(u): in closed form, or by natural gradients."""
     posterior.adapt_to_kernel(kernel)
     if is_gaussian(likelihood):
-        posterior.end(*collapsed_site(posterior, kernel, likelihood.noise, x, y))
+        posterior.end(*_gaussian_task(posterior, kernel, likelihood, x, y))
     else:
         frame, past = posterior.task(kernel)
         q, bound = natural_posterior(past, likelihood, *frame.features(x), y)
         posterior.end(frame, q.to_site(bound))
+
+
+def _gaussian_task(
+    posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor
+) -> tuple[Frame, Site]:
+    """The frame of a task of Gaussian data, and the site of past and task."""
+    return collapsed_site(posterior, kernel, likelihood.noise, x, y, getattr(likelihood, "weights", None))
 
 
 def _train_free_form(
@@ -142,7 +150,7 @@ def best_bound(
     """
 
     def conjugate() -> Tensor:
-        return collapsed_site(posterior, kernel, likelihood.noise, x, y)[1].log_evidence().sum()
+        return _gaussian_task(posterior, kernel, likelihood, x, y)[1].log_evidence().sum()
 
     sites = PointSites.zero(y)
 

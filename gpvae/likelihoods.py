@@ -7,6 +7,7 @@ import torch
 from gpytorch.distributions import MultivariateNormal
 from gpytorch.likelihoods import (
     BernoulliLikelihood,
+    FixedNoiseGaussianLikelihood,
     GaussianLikelihood,
     Likelihood,
     NegativeBinomialLikelihood,
@@ -14,7 +15,7 @@ from gpytorch.likelihoods import (
     _OneDimensionalLikelihood,
 )
 from linear_operator.operators import DiagLinearOperator
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributions import Categorical, Distribution, MixtureSameFamily, Normal
 from torch.nn.functional import softplus
 
@@ -25,6 +26,11 @@ NUM_NODES = 64
 
 def check_likelihood(likelihood: Likelihood) -> None:
     """Raise unless the likelihood depends on a single function value at each input."""
+    if isinstance(likelihood, FixedNoiseGaussianLikelihood):
+        raise TypeError(
+            "FixedNoiseGaussianLikelihood holds the noise of one training set, but a stream has many batches: use "
+            "GaussianLikelihood(), and give the known noise variances of each batch by update(x, y, noise=...)"
+        )
     if not isinstance(likelihood, GaussianLikelihood | _OneDimensionalLikelihood):
         raise TypeError(
             f"{type(likelihood).__name__} is not supported; use gpytorch's GaussianLikelihood, BernoulliLikelihood, "
@@ -35,12 +41,56 @@ def check_likelihood(likelihood: Likelihood) -> None:
 def scale_of_function(likelihood: Likelihood, y: Tensor) -> float:
     """Approximate mean square of f for given targets; 1 if the targets do not determine it."""
     power = float((y**2).mean())
-    return power if power > 0 and isinstance(likelihood, (GaussianLikelihood, *COUNTS)) else 1.0
+    return power if power > 0 and isinstance(base_likelihood(likelihood), (GaussianLikelihood, *COUNTS)) else 1.0
+
+
+class PointLikelihood(nn.Module):
+    """The likelihoods p(y_n | f_n + m_n)^w_n of the points of a batch, with noise of their own if it is known.
+
+    Args:
+        likelihood: A gpytorch likelihood.
+        noise: Known noise variances of Gaussian targets, `[*L, N]`; that of the likelihood if not given.
+        weights: w, `[*L, N]`; one if not given.
+        offset: m, `[*L, N]`; zero if not given.
+    """
+
+    def __init__(
+        self,
+        likelihood: Likelihood,
+        *,
+        noise: Tensor | None = None,
+        weights: Tensor | None = None,
+        offset: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.base, self.known_noise, self.weights, self.offset = likelihood, noise, weights, offset
+
+    @property
+    def noise(self) -> Tensor:
+        """Noise variances, broadcast to `[*L, N]`."""
+        return self.base.noise if self.known_noise is None else self.known_noise
+
+    def __getitem__(self, points: Tensor | slice) -> "PointLikelihood":
+        """The likelihoods of some of the points."""
+        noise, weights, offset = (
+            None if value is None else value[..., points] for value in (self.known_noise, self.weights, self.offset)
+        )
+        return PointLikelihood(self.base, noise=noise, weights=weights, offset=offset)
+
+
+def base_likelihood(likelihood: Likelihood) -> Likelihood:
+    """The gpytorch likelihood itself."""
+    return likelihood.base if isinstance(likelihood, PointLikelihood) else likelihood
+
+
+def some_points(likelihood: Likelihood, points: Tensor | slice) -> Likelihood:
+    """The likelihood of some points of a batch."""
+    return likelihood[points] if isinstance(likelihood, PointLikelihood) else likelihood
 
 
 def is_gaussian(likelihood: Likelihood) -> bool:
     """Whether the posterior has a closed form."""
-    return isinstance(likelihood, GaussianLikelihood)
+    return isinstance(base_likelihood(likelihood), GaussianLikelihood)
 
 
 def check_targets(likelihood: Likelihood, y: Tensor) -> None:
@@ -62,6 +112,10 @@ def check_targets(likelihood: Likelihood, y: Tensor) -> None:
 
 def expected_log_prob(likelihood: Likelihood, y: Tensor, mean: Tensor, var: Tensor) -> Tensor:
     """E log p(y | f) for f ~ N(mean, var), `[..., N]`."""
+    if isinstance(likelihood, PointLikelihood):
+        mean = mean if likelihood.offset is None else mean + likelihood.offset
+        value = expected_log_prob(likelihood.base, y, mean, var)
+        return value if likelihood.weights is None else likelihood.weights * value
     f = MultivariateNormal(mean, DiagLinearOperator(var))
     if isinstance(likelihood, COUNTS):
         return likelihood.quadrature(lambda samples: count_log_prob(likelihood, y, samples), f)
@@ -73,7 +127,7 @@ def predictive(likelihood: Likelihood, mean: Tensor, var: Tensor) -> Distributio
 
     Normal and Bernoulli in closed form; otherwise a mixture of the likelihood over Gauss-Hermite nodes of f.
     """
-    if isinstance(likelihood, GaussianLikelihood):
+    if is_gaussian(likelihood):
         return Normal(mean, (var + likelihood.noise).sqrt())
     if isinstance(likelihood, BernoulliLikelihood):
         return likelihood.marginal(MultivariateNormal(mean, DiagLinearOperator(var)))

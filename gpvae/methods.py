@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
-from gpytorch.constraints import Positive
+from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
 from gpytorch.likelihoods import (
     BernoulliLikelihood,
@@ -90,7 +90,7 @@ def latent_kernel(name: KernelName, latent_dim: int, shortest: float, longest: f
     """A kernel of batch shape `[L]` and variance one, with log-spaced lengthscales that are learnt as logarithms."""
     if not 0 < shortest <= longest:
         raise ValueError(f"lengthscales must satisfy 0 < shortest <= longest, got {shortest=}, {longest=}")
-    logarithm = Positive(torch.exp, torch.log)
+    logarithm = GreaterThan(0.0, torch.exp, torch.log)
     kernel = _base_kernel(name, batch_shape=torch.Size([latent_dim]), lengthscale_constraint=logarithm).double()
     spread = torch.linspace(0, 1, latent_dim, dtype=torch.float64)
     kernel.lengthscale = (shortest * (longest / shortest) ** spread)[:, None, None]

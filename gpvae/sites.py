@@ -125,8 +125,10 @@ class Transport:
         return Site(c, h, G) if self.C is None else Site(c, matvec(self.C, h), symmetric(self.C @ G @ self.C.mT))
 
 
-def gaussian_site(a: Tensor, y: Tensor, noise: Tensor, residual: Tensor, power: float = 0.0) -> Site:
-    """The site of Gaussian observations: G = Σ a aᵀ / s, h = Σ a y / s.
+def gaussian_site(
+    a: Tensor, y: Tensor, noise: Tensor, residual: Tensor, power: float = 0.0, weights: Tensor | None = None
+) -> Site:
+    """The site of Gaussian observations: G = Σ w a aᵀ / s, h = Σ w a y / s.
 
     Variational (power 0): s = noise, and c carries the trace term -½ Σ residual / noise.
     Power α: s = noise + α residual.
@@ -137,6 +139,7 @@ def gaussian_site(a: Tensor, y: Tensor, noise: Tensor, residual: Tensor, power: 
         noise: Variances, broadcast to `[*B, N]`.
         residual: kff - qff >= 0, `[*L, N]`.
         power: α.
+        weights: w, powers of the points' likelihoods, `[*B, N]`; one if not given.
     """
     if power == 0:
         s, shortfall = noise, 0.5 * residual / noise
@@ -146,6 +149,8 @@ def gaussian_site(a: Tensor, y: Tensor, noise: Tensor, residual: Tensor, power: 
     s = s.expand(torch.broadcast_shapes(s.shape, y.shape))
     c = -0.5 * (torch.log(2 * math.pi * s) + y**2 / s) - shortfall
     scaled = a / s[..., None, :]
+    if weights is not None:
+        c, scaled = weights * c, weights[..., None, :] * scaled
     return Site(c.sum(-1), matvec(scaled, y), scaled @ a.mT)
 
 

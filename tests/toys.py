@@ -7,6 +7,7 @@ import pytest
 import torch
 from gpytorch.kernels import MaternKernel, RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ZeroMean
 from torch import Tensor
 
 from gpvae import OnlineGP
@@ -82,7 +83,7 @@ def tasks(num_tasks: int = 3, num: int = 60, seed: int = 0) -> list[tuple[Tensor
 
 def model(inducing: InducingVariables | list[InducingVariables] | str, **options: object) -> OnlineGP:
     """An OnlineGP with the Matérn kernel and Gaussian noise."""
-    return OnlineGP(inducing, matern(), gaussian(), **options)
+    return OnlineGP(inducing, matern(), gaussian(), mean=ZeroMean(), **options)
 
 
 def states_equal(before: dict[str, Tensor], after: dict[str, Tensor]) -> bool:

@@ -1,17 +1,15 @@
 """The callback that draws figures after each task, logs them and saves them."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.loggers import TensorBoardLogger
-from lightning.pytorch.utilities.seed import isolate_rng
 from matplotlib.figure import Figure
 
 from callbacks.clock import timed
 from callbacks.continual import module_and_stream
+from callbacks.evaluating import evaluating
 from callbacks.figures.compose import prediction_figures, score_figures
 from callbacks.report import TaskReport
 from callbacks.results_folder import ResultsWriter
@@ -25,7 +23,8 @@ class TaskFigures(ResultsWriter, Callback):
 
     Predictions: along the stream for one input, the decision boundary for two inputs and labels 0 and 1, and
     reconstructions for many series. Scores of a `TaskReport`: the forgetting matrix of each metric and, after the last
-    task, the skill of each variable. Figures that do not apply are left out. The order of callbacks does not matter.
+    task, the skill of each variable, also against references, and how well tasks were foreseen. Figures that do not
+    apply are left out. The order of callbacks does not matter.
 
     Args:
         enabled: Draw figures.
@@ -91,7 +90,7 @@ class TaskFigures(ResultsWriter, Callback):
         folder = self.results_folder(trainer)  # every process must ask
         if not trainer.is_global_zero:
             return
-        with timed(trainer, "drawing"), _evaluating(module):
+        with timed(trainer, "drawing"), evaluating(module):
             for tag, name, figure in self._figures(trainer, module, stream):
                 pixels = render(figure)
                 for logger in trainer.loggers:
@@ -107,20 +106,8 @@ class TaskFigures(ResultsWriter, Callback):
         learned = int(module.learned)
         for tag, figure in prediction_figures(module, stream, self.num_points, self.reconstruction, self.dpi):
             yield tag, f"{tag}_{learned:02d}", figure
+        last = learned == stream.num_learnt
         for report in trainer.callbacks:  # type: ignore[attr-defined]
             if isinstance(report, TaskReport):
-                for tag, figure in score_figures(report.table, stream, learned == stream.num_learnt, self.dpi):
+                for tag, figure in score_figures(report.table, report.foresight, stream, last, self.dpi):
                     yield tag, tag.replace("/", "_"), figure
-
-
-@contextmanager
-def _evaluating(module: LightningModule) -> Iterator[None]:
-    """Evaluation mode without gradients; restores the modes of the module and all random states."""
-    modes = [(part, part.training) for part in module.modules()]
-    try:
-        module.eval()
-        with torch.no_grad(), isolate_rng():
-            yield
-    finally:
-        for part, training in modes:
-            part.training = training

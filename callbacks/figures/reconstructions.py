@@ -10,21 +10,28 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from callbacks.figures import time_panels
-from callbacks.figures.series_predictions import Span, distant_series, representative_variables, task_spans
+from callbacks.figures.series_predictions import (
+    SeriesModel,
+    Span,
+    distant_series,
+    representative_variables,
+    task_spans,
+)
 from callbacks.figures.units import readable_location, readable_units
 from datamodules.era5 import SeriesStream
 from gpvae.plotting.canvas import INK, LABEL, SMALL, TITLE, style_axes
-from gpvae.vae.model import GPVAE
 
 #: Sizes in inches.
 WIDTH, ROW, TOP, BOTTOM, LEFT, RIGHT = 10.0, 1.25, 0.66, 0.45, 0.75, 0.1
 
 
-def reconstructions_figure(vae: GPVAE, stream: SeriesStream, num_learnt: int, num_points: int, dpi: int) -> Figure:
+def reconstructions_figure(
+    model: SeriesModel, stream: SeriesStream, num_learnt: int, num_points: int, dpi: int
+) -> Figure:
     """Predictions for the first task and the last two by the present model, over the observations.
 
     Args:
-        vae: A trained model.
+        model: A trained model.
         stream: The stream that it has learnt from.
         num_learnt: How many tasks have been learnt.
         num_points: Number of grid points along the time axis.
@@ -33,7 +40,7 @@ def reconstructions_figure(vae: GPVAE, stream: SeriesStream, num_learnt: int, nu
     series, variables = distant_series(stream), representative_variables(stream)
     parts = task_spans(num_learnt)
     num_tasks = sum(map(len, parts))
-    spans = [Span.predict(vae, stream, tasks, series, num_points * len(tasks) // num_tasks) for tasks in parts]
+    spans = [Span.predict(model, stream, tasks, series, num_points * len(tasks) // num_tasks) for tasks in parts]
     figure = Figure((WIDTH, TOP + ROW * len(variables) + BOTTOM), dpi=dpi, facecolor="white")
     grid = _axes(figure, len(variables), len(series), [len(tasks) for tasks in parts])
     for row, variable in enumerate(variables):

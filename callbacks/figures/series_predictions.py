@@ -1,4 +1,4 @@
-"""Predictions of a GP-VAE for a few series over spans of tasks, beside the observations, in physical units."""
+"""Predictions of a model for a few series over spans of tasks, beside the observations, in physical units."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from datamodules.era5 import SeriesStream
 from gpvae.utils.distributed import own_items
+from gpvae.vae.closed_form import ClosedFormSeries
 from gpvae.vae.model import GPVAE
 
 #: Variables that behave differently from each other; the first ones are drawn if available.
@@ -20,6 +21,7 @@ LOWER, UPPER = 0.05, 0.95
 NUM_SAMPLES = 200
 
 Floats = NDArray[np.float64]
+SeriesModel = GPVAE | ClosedFormSeries
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,11 @@ class Span:
     upper: Floats
 
     @classmethod
-    def predict(cls, vae: GPVAE, stream: SeriesStream, tasks: range, series: Tensor, num_points: int) -> "Span":
+    def predict(cls, model: SeriesModel, stream: SeriesStream, tasks: range, series: Tensor, num_points: int) -> "Span":
         """Predict a span of tasks and collect its observations.
 
         Args:
-            vae: A trained model.
+            model: A trained model.
             stream: The stream that it has learnt from.
             tasks: The tasks, from 0.
             series: Indices of the series `[B]`.
@@ -57,8 +59,8 @@ class Span:
         """
         edges = [stream.begin_of(task) for task in (*tasks, tasks.stop)]
         times = torch.linspace(edges[0], edges[-1] - 1, num_points, dtype=torch.float64)
-        device = vae.decoder.log_scale.device
-        y = stream.to_physical(smooth_samples(vae, times.to(device), series.to(device)).cpu(), series)
+        device = model.posterior.L.device
+        y = stream.to_physical(smooth_samples(model, times.to(device), series.to(device)).cpu(), series)
         lower, upper = (y.kthvalue(round(level * (NUM_SAMPLES + 1)), 0).values.numpy() for level in (LOWER, UPPER))
         train = [stream.task_data(task) for task in tasks]
         loaders = [stream.test_loader(task, 0, 1) for task in tasks]
@@ -101,18 +103,22 @@ def representative_variables(stream: SeriesStream) -> list[int]:
     return sorted([*preferred, *others][:MAX_VARIABLES])
 
 
-def smooth_samples(vae: GPVAE, times: Tensor, series: Tensor) -> Tensor:
+def smooth_samples(model: SeriesModel, times: Tensor, series: Tensor) -> Tensor:
     """Samples of y `[S, B, T, V]` that use the same random numbers at all times, so that curves are smooth.
 
+    A model in closed form has quantiles, which take their place.
+
     Args:
-        vae: A trained model.
+        model: A trained model.
         times: Times `[T]`.
         series: Indices of the series `[B]`.
     """
-    f = vae.latent(times, series)
+    if isinstance(model, ClosedFormSeries):
+        return model.quantiles(times, series, NUM_SAMPLES)
+    f = model.latent(times, series)
     rng = torch.Generator().manual_seed(0)
     noise = torch.randn(NUM_SAMPLES, 1, f.mean.shape[-2], 1, generator=rng, dtype=f.mean.dtype)
-    mean, scale = vae.decode(times, f.mean + f.stddev * noise.to(f.mean))
+    mean, scale = model.decode(times, f.mean + f.stddev * noise.to(f.mean), series)
     order = torch.rand(NUM_SAMPLES, mean.shape[-1], generator=rng).argsort(0)
     evenly_spread = torch.special.ndtri((order + 0.5) / NUM_SAMPLES)
     return mean + scale * evenly_spread.to(mean)[:, None, None, :]

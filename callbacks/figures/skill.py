@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from gpvae.metrics import TaskTable, describe
 from gpvae.plotting.canvas import BLUE, GREY, INK, LABEL, PALE, SMALL, TITLE, VERMILLION, style_axes
 
+#: Skill against a reference has no lower bound; it is drawn from here on.
+LOWEST_SKILL = -1.0
+SKILL_BOUNDS = (-np.inf, 1.0)
 #: Sizes in inches.
 PANEL, ROW, TOP = 3.4, 0.2, 1.0
 
@@ -28,17 +31,18 @@ def initial_and_final(matrix: Floats) -> tuple[float, float]:
     return (float(initial[known].mean()), float(final[known].mean())) if known.any() else (np.nan, np.nan)
 
 
-def skill_figure(table: TaskTable, note: str, dpi: int) -> Figure:
+def skill_figure(table: TaskTable, note: str, dpi: int, metrics: Sequence[str] = ()) -> Figure:
     """A panel for each metric and a row for each variable, with the best by the first metric at the top.
 
     Args:
         table: The scores, with at least one variable.
         note: A note on the data, for the title.
         dpi: Pixels per inch.
+        metrics: The metrics to draw, all by default; skills below `LOWEST_SKILL` are drawn there.
     """
     scores = {
         metric: {variable: initial_and_final(table.matrix(metric, variable)) for variable in table.variables}
-        for metric in table.metrics
+        for metric in metrics or table.metrics
     }
     metric, first = next(iter(scores.items()))
     losses = {variable: describe(metric).best.loss(final) for variable, (_, final) in first.items()}
@@ -47,8 +51,12 @@ def skill_figure(table: TaskTable, note: str, dpi: int) -> Figure:
     figure = Figure(size, dpi=dpi, facecolor="white", layout="constrained")
     axes = figure.subplots(1, len(scores), squeeze=False, sharey=True)[0]
     for ax, (metric, by_variable) in zip(axes, scores.items(), strict=True):
-        draw_skill(ax, order, [by_variable[variable] for variable in order])
         about = describe(metric)
+        drawn = np.array([by_variable[variable] for variable in order])
+        if about.bounds == SKILL_BOUNDS:
+            drawn = np.maximum(drawn, LOWEST_SKILL)
+            ax.axvline(0.0, color=GREY, lw=0.8, zorder=0.5)
+        draw_skill(ax, order, drawn)
         scale = " of standardised values" if about.standardised else ""
         ax.set_xlabel(about.label + scale + about.hint, fontsize=LABEL, color=INK)
     figure.suptitle("Skill by variable, mean over tasks" + note, x=0.01, ha="left", fontsize=TITLE, color=INK)
@@ -58,17 +66,17 @@ def skill_figure(table: TaskTable, note: str, dpi: int) -> Figure:
     return figure
 
 
-def draw_skill(ax: Axes, variables: Sequence[str], scores: Sequence[tuple[float, float]]) -> None:
+def draw_skill(ax: Axes, variables: Sequence[str], scores: Floats) -> None:
     """For each variable a dot for each mean score, joined by a bar, whose length is what was forgotten.
 
     Args:
         ax: Axes.
         variables: Names, from bottom to top.
-        scores: Initial and final scores.
+        scores: Initial and final scores `[V, 2]`.
     """
     style_axes(ax)
     rows = np.arange(len(variables))
-    initial, final = np.array(scores).T
+    initial, final = scores.T
     for row in rows[::2]:
         ax.axhspan(row - 0.5, row + 0.5, color=PALE, lw=0, zorder=0)
     ax.hlines(rows, initial, final, color=GREY, lw=2.0, zorder=1)

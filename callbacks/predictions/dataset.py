@@ -13,7 +13,7 @@ from callbacks.predictions.cf_file import Floats, PredictionDataset
 from callbacks.predictions.summary import QUANTILES, check_finite, file_attributes, summarise_samples
 from datamodules.era5 import Coordinates, SeriesDescription
 from datamodules.era5.times_to_predict import group_times, prediction_loader, unobserved
-from gpvae.modules import SVGPVAE
+from gpvae.modules import SeriesModule
 
 
 class PredictionRequest(NamedTuple):
@@ -34,7 +34,7 @@ class PredictionRequest(NamedTuple):
     samples: bool = False
 
 
-def predict_dataset(module: SVGPVAE, stream: SeriesDescription, request: PredictionRequest) -> xr.Dataset:
+def predict_dataset(module: SeriesModule, stream: SeriesDescription, request: PredictionRequest) -> xr.Dataset:
     """Predict series in physical units.
 
     Args:
@@ -67,12 +67,12 @@ def predict_dataset(module: SVGPVAE, stream: SeriesDescription, request: Predict
 
 
 def _predict(
-    module: SVGPVAE, stream: SeriesDescription, hours: Tensor, request: PredictionRequest
+    module: SeriesModule, stream: SeriesDescription, hours: Tensor, request: PredictionRequest
 ) -> tuple[Floats, Floats | None]:
     """Summaries `[V, 2 + Q, B, T]` and, if asked for, samples `[V, N, B, T]`."""
     size, variables = (len(request.series), len(hours)), list(request.variables)
     values = np.empty((len(variables), 2 + len(request.quantiles), *size), np.float32)
-    samples = np.empty((len(variables), module.num_samples, *size), np.float32) if request.samples else None
+    samples = np.empty((len(variables), module.hparams["num_samples"], *size), np.float32) if request.samples else None
     begin = 0
     for times in group_times(hours, stream.task_begins):
         columns = slice(begin, begin + len(times))

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from lightning.pytorch.utilities import rank_zero_info
 
-from datamodules.era5.cds import download, downloaded, month_requests
+from datamodules.era5.cds import count_preliminary, download, downloaded, latest_end, month_requests
 from datamodules.era5.continuation import join_fields
 from datamodules.era5.description import SeriesDescription
 from datamodules.era5.fields import Fields, open_fields
@@ -50,7 +50,9 @@ class ERA5(SeriesStream):
         refetch_preliminary: Whether to download files again that were preliminary (ERA5T) when they were downloaded;
             they are final after two or three months.
         start: The first hour, such as 2020-01-01 or 2020-01-01T06:00, UTC; that of the files if not given.
-        end: The end of the stream, exclusive, such as 2021-01-01; that of the files if not given.
+        end: The end of the stream, exclusive, such as 2021-01-01; that of the files if not given. For source "cds",
+            `latest` asks the store what it has by now, to the end of its last complete day, about five days ago. The
+            last two or three months are preliminary (ERA5T), and may be revised.
         num_tasks: The number of tasks. If not given, as many whole tasks as there are data up to `end`; the hours after
             them wait until a later run finds more. For source "sample" 10.
         hours_per_task: The length of each task in hours, including missing ones.
@@ -58,9 +60,13 @@ class ERA5(SeriesStream):
         seed: Fixes which locations are drawn, which hours are held out, and the order of minibatches.
         batch_size: Series in a minibatch on each device; all of them at every step if not given.
         epochs_per_task: Epochs each task is learnt for.
+        min_steps_per_task: The minimum number of optimiser steps for each task: where there are few locations, an epoch
+            makes several passes over them. If not given, every epoch is one pass.
         stop_after: The number of tasks to learn, from the first; all if not given.
         predict_every: Hours between the times to predict, such as 0.5, from the start of the stream to the last hour
             of the tasks learnt; the held-out hours of every task if not given.
+        predict_until: Predict beyond the tasks learnt, up to this date (2024-03-07T06:00) or for this number of hours:
+            every `predict_every` hours from the start; if that is not given, only the hours after the last one learnt.
         joint: Whether to learn all tasks at once, as one: the baseline for a stream of tasks. Hours are held out, and
             values standardised, as in the stream.
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
@@ -88,8 +94,10 @@ class ERA5(SeriesStream):
         seed: int = 0,
         batch_size: int | None = None,
         epochs_per_task: int = 20,
+        min_steps_per_task: int | None = None,
         stop_after: int | None = None,
         predict_every: float | None = None,
+        predict_until: str | float | None = None,
         joint: bool = False,
         on_disk: bool = False,
         times_per_task: int | None = None,
@@ -106,8 +114,10 @@ class ERA5(SeriesStream):
             seed=seed,
             batch_size=batch_size,
             epochs_per_task=epochs_per_task,
+            min_steps_per_task=min_steps_per_task,
             stop_after=stop_after,
             predict_every=predict_every,
+            predict_until=predict_until,
             joint=joint,
             on_disk=on_disk,
             times_per_task=times_per_task,
@@ -135,14 +145,20 @@ class ERA5(SeriesStream):
         self.source, self.paths, self.wanted, self.area = source, given, variables, area
         self.download_hours, self.refetch_preliminary = download_hours, refetch_preliminary
         self.points, self.locations, self.land_only = points, locations, land_only
-        self.start, self.end = _parse("start", start), _parse("end", end)
+        self.latest = end == "latest"
+        if self.latest and source != "cds":
+            raise ValueError(
+                f"end is 'latest' and source is {source!r}: only the Climate Data Store, source 'cds', is asked for "
+                "its end. Leave it out, and all hours that there are make tasks."
+            )
+        self.start, self.end = _parse("start", start), None if self.latest else _parse("end", end)
         if source == "cds" and self.start is None:
             raise ValueError(
                 "source is 'cds' and start is not given: give the first hour to download, such as 2020-01-01."
             )
-        if source == "cds" and self.end is None and num_tasks is None:
+        if source == "cds" and end is None and num_tasks is None:
             raise ValueError(
-                "source is 'cds' and neither end nor num_tasks is given: give one, such as end 2021-01-01."
+                "source is 'cds' and neither end nor num_tasks is given: give one, such as end 2021-01-01 or latest."
             )
         if not joint and source != "sample":  # a run may be resumed with more data
             self.resumable |= {"num_tasks", "end", "paths"}
@@ -156,6 +172,8 @@ class ERA5(SeriesStream):
         if self._continuation is not None:
             return
         if self.source == "cds":
+            if self.latest and self.end is None:
+                self.end = self._find_end()
             download(self._requests(), self.download_hours, self.refetch_preliminary)
             self.refetch_preliminary = False  # once is enough
         else:
@@ -173,10 +191,18 @@ class ERA5(SeriesStream):
         """
         if self._data is not None and self.source == "cds" and self._process()[1] > 1 and self._replaced():
             self._data = None
-        first = self._data is None
+        if self.latest and self._process()[1] > 1:
+            self._check_same_end()
+        first = self._data is None and self._continuation is None
         super().setup(stage)
-        if first and self._continuation is None and self.source == "files" and self.hparams["num_tasks"] is not None:
-            self._log_unused()
+        if first and self.source == "files" and self.hparams["num_tasks"] is not None:
+            self.task_length.log_unused(self.fields, self.hparams["num_tasks"])
+        if first and self.source == "cds" and (preliminary := count_preliminary(self._requests())):
+            rank_zero_info(
+                f"{preliminary:,} of the downloaded hours are preliminary (ERA5T): they may be revised in two or three "
+                "months. What is learnt from them stays; --data.refetch_preliminary true downloads the final values, "
+                "for new runs."
+            )
 
     def open(self) -> AbstractContextManager[Fields]:
         """Open the files, with the chosen variables, hours and locations."""
@@ -223,36 +249,30 @@ class ERA5(SeriesStream):
         assert self.paths is not None
         return self.paths
 
-    def _log_unused(self) -> None:
-        """Log how many hours of the files are after the last task, and which options would use them."""
-        file_hours = self.fields.file_hours
-        assert file_hours is not None
-        assert self.num_parts is not None
-        end = self.begin_of(self.num_parts)
-        unused = int((file_hours >= end).sum())
-        if not unused:
-            return
-        if self.times_per_task is None:
-            name, size, length = "hours_per_task", self.hours_per_task, float(file_hours[-1] + self.fields.step)
-        else:
-            name, size, length = "times_per_task", self.times_per_task, float((file_hours >= 0).sum())
-        options = {
-            "num_tasks": (self.num_parts, int(length // size)),
-            name: (size, int(length // self.num_parts)),
-        }
-        larger = [f"{name} to {needed}" for name, (present, needed) in options.items() if needed > present]
-        unit = "hours" if self.fields.step == 1 and self.times_per_task is None else "times"
-        rank_zero_info(
-            f"The last {unused:,} of {len(file_hours):,} {unit} in the files are not used: they are after the end of "
-            f"the stream, {self.num_parts} task(s) of {size} {name.partition('_')[0]}. "
-            + (f"To use them, set {' or '.join(larger)}." if larger else "They are too few for longer or more tasks.")
-        )
-
     def _replaced(self) -> bool:
         return file_versions(expand_patterns(downloaded(self._requests(), self.download_hours))) != self.fields.sources
 
+    def _find_end(self) -> np.datetime64:
+        end = latest_end(self.download_hours)
+        assert self.start is not None
+        rank_zero_info(f"The Climate Data Store has complete days of ERA5 until {end}, exclusive.")
+        if end <= self.start:
+            raise ValueError(f"start is {self.start}, and the Climate Data Store has ERA5 until {end} only.")
+        return end
+
+    def _check_same_end(self) -> None:
+        """Raise if process 0 has asked the store for its end at another time than others, and was told another."""
+        assert self.trainer is not None
+        end = self.trainer.strategy.broadcast(str(self.end))
+        if end != str(self.end):
+            raise RuntimeError(
+                f"The end of ERA5 in the Climate Data Store has just changed, from {self.end} to {end}: run again."
+            )
+
     def _requests(self) -> list[dict[str, Any]]:
         assert self.start is not None
+        if self.latest and self.end is None:
+            raise RuntimeError("How far ERA5 goes is not known yet: call prepare_data() first.")
         if self.hparams["num_tasks"] is not None:
             return month_requests(self.wanted, self.area, self.start, self.num_hours)
         assert self.end is not None

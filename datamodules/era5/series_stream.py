@@ -1,30 +1,30 @@
 """Streams of many series over common hours: split into tasks, scaled, and loaded in batches of series."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
-import torch
 from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from datamodules.era5.continuation import Continuation
-from datamodules.era5.description import Coordinates, SeriesDescription
+from datamodules.era5.description import SeriesDescription
 from datamodules.era5.fields import Fields
 from datamodules.era5.loader import SeriesLoader
-from datamodules.era5.prepared import Prepared, TaskValues, merge, prepare, split_hours
+from datamodules.era5.prediction_times import check_options, prediction_times
+from datamodules.era5.prepared import TaskValues, merge, prepare, split_hours
 from datamodules.era5.prepared_files import prepare_on_disk
+from datamodules.era5.series_data import SeriesData
 from datamodules.era5.task_length import TaskLength
 from datamodules.era5.times_to_predict import group_times, prediction_loader, unobserved
-from datamodules.era5.variables import Variable
 from datamodules.stream import TaskStream, check_minimum
 
 EVALUATION_BATCH = 64  # series
 
 
-class SeriesStream(TaskStream):
+class SeriesStream(SeriesData):
     """Series of several variables over common hours, divided into tasks of equal length in time.
 
     A fraction of the hours of each task is held out for test, the same in all series. Values are transformed, and
@@ -37,9 +37,13 @@ class SeriesStream(TaskStream):
         seed: Fixes which hours are held out, and the order of minibatches.
         batch_size: Series in a minibatch on each device; all of them at every step if not given.
         epochs_per_task: Epochs each task is learnt for.
+        min_steps_per_task: The minimum number of optimiser steps for each task: where there are few series, an epoch
+            makes several passes over them. If not given, every epoch is one pass.
         stop_after: The number of tasks to learn, from the first; all if not given.
         predict_every: Hours between the times to predict, such as 0.5, from the start of the stream to the last hour
             of the tasks learnt; the held-out hours of every task if not given.
+        predict_until: Predict beyond the tasks learnt, up to this date (2024-03-07T06:00) or for this number of hours:
+            every `predict_every` hours from the start; if that is not given, only the hours after the last one learnt.
         joint: Whether to learn all tasks at once, as one: the baseline for a stream of tasks. Hours are held out, and
             values standardised, as in the stream.
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
@@ -47,7 +51,7 @@ class SeriesStream(TaskStream):
         times_per_task: The number of times of each task, instead of `hours_per_task`: for times at irregular intervals.
     """
 
-    changeable = TaskStream.changeable | {"batch_size"}
+    changeable = TaskStream.changeable | {"batch_size", "min_steps_per_task"}
 
     def __init__(
         self,
@@ -58,8 +62,10 @@ class SeriesStream(TaskStream):
         seed: int = 0,
         batch_size: int | None = None,
         epochs_per_task: int = 20,
+        min_steps_per_task: int | None = None,
         stop_after: int | None = None,
         predict_every: float | None = None,
+        predict_until: str | float | None = None,
         joint: bool = False,
         on_disk: bool = False,
         times_per_task: int | None = None,
@@ -68,20 +74,31 @@ class SeriesStream(TaskStream):
             1 if joint and num_tasks else num_tasks, seed=seed, epochs_per_task=epochs_per_task, stop_after=stop_after
         )
         check_minimum(
-            hours_per_task=(hours_per_task, 2), batch_size=(batch_size, 1), times_per_task=(times_per_task, 2)
+            hours_per_task=(hours_per_task, 2),
+            batch_size=(batch_size, 1),
+            min_steps_per_task=(min_steps_per_task, 1),
+            times_per_task=(times_per_task, 2),
         )
         if not 0 < test_share < 1:
             raise ValueError(f"test_share is {test_share}: it must be between 0 and 1, such as 0.2.")
-        if predict_every is not None and not 1 / 3600 <= predict_every < float("inf"):
-            raise ValueError(
-                f"predict_every is {predict_every}: it must be a number of hours, such as 0.5, of at least a second."
-            )
+        check_options(predict_every, predict_until)
         self.hours_per_task, self.test_share, self.batch_size = hours_per_task, test_share, batch_size
-        self.predict_every, self.joint, self.num_parts = predict_every, joint, num_tasks
-        self.on_disk, self.times_per_task = on_disk, times_per_task
-        self._data: tuple[Fields, Prepared] | None = None
+        self.min_steps_per_task, self.times_per_task = min_steps_per_task, times_per_task
+        self.predict_every, self.predict_until = predict_every, predict_until
+        self.joint, self.num_parts = joint, num_tasks
+        self.on_disk = on_disk
         self._continuation: Continuation | None = None
         self.hparams.pop("on_disk", None)  # a run may be resumed with another value: the data are the same
+
+    def adopt_options(self, saved: Mapping[str, Any]) -> None:
+        """Go on without a minimum number of steps if the checkpoint is of a version that had none.
+
+        Args:
+            saved: The options in the checkpoint.
+        """
+        if "min_steps_per_task" not in saved and not self.accept_changes:
+            self.hparams.pop("min_steps_per_task", None)
+            self.min_steps_per_task = None
 
     @abstractmethod
     def open(self) -> AbstractContextManager[Fields]:
@@ -137,22 +154,6 @@ class SeriesStream(TaskStream):
         self.stop_after = None
         self.scores_all_tasks = not continuation.absent
 
-    def identity(self) -> dict[str, Any]:
-        """Locations, variables, first hour and scale of the first task; empty until `setup`.
-
-        Later values are left out: they may be added or revised.
-        """
-        if self._data is None:
-            return {}
-        fields, prepared = self._data
-        mean, deviation = prepared.scaling.mean.mean(0), prepared.scaling.deviation
-        return {
-            "places": torch.from_numpy(np.stack([fields.latitude, fields.longitude])),
-            "first hours": str(np.datetime_as_string(fields.origin, unit="m")),
-            "variables": ", ".join(variable.short_name for variable in fields.variables),
-            "values of the first task": torch.stack([mean / deviation, deviation.log()]),
-        }
-
     def describe(self) -> dict[str, Any]:
         """What predictions need to know, see `SeriesDescription`; empty until `setup`."""
         return {} if self._data is None else self.description.to_plain()
@@ -193,39 +194,9 @@ class SeriesStream(TaskStream):
         return self.task_length.begin_of(task, self.fields)
 
     @property
-    def num_series(self) -> int:
-        """S, the number of locations."""
-        return len(self.fields.latitude)
-
-    @property
-    def num_variables(self) -> int:
-        """V, the number of variables."""
-        return len(self.variables)
-
-    @property
-    def variables(self) -> list[Variable]:
-        """The variables, in the order of the last dimension of y."""
-        return list(self.fields.variables)
-
-    @property
-    def units(self) -> list[str]:
-        """The units of the variables, as in files and as `to_physical` gives them."""
-        return [variable.units for variable in self.variables]
-
-    @property
-    def coordinates(self) -> Coordinates:
-        """The locations of the series, and the time of hour 0."""
-        return self.fields.coordinates
-
-    @property
-    def file_coordinates(self) -> Coordinates:
-        """As `coordinates`, with latitudes and longitudes exactly as in the files, for output beside these."""
-        return self.fields.exact_coordinates
-
-    @property
-    def synthetic(self) -> bool:
-        """Whether the data are synthetic, which results should state."""
-        return False
+    def planned_length(self) -> float | None:
+        """The length of the stream in hours, if the number of tasks is given; None if it may grow with the data."""
+        return None if self.hparams["num_tasks"] is None else float(self.num_hours)
 
     @property
     def num_batches(self) -> int:
@@ -233,15 +204,6 @@ class SeriesStream(TaskStream):
         if self._data is None or self.batch_size is None:
             return 1
         return -(-self.num_series // self.batch_size)
-
-    def to_physical(self, values: Tensor, series: Tensor) -> Tensor:
-        """Values in the units of files; monotone, so quantiles stay quantiles.
-
-        Args:
-            values: On the scale of the model `[..., B, T, V]`: means, samples or quantiles, not deviations.
-            series: Which series these are `[B]`.
-        """
-        return self._prepared().scaling.to_physical(values, series)
 
     def task_data(self, task: int) -> TaskValues:
         """All series at the training hours of a task: times `[T]`, y `[S, T, V]` and mask `[S, T, V]`.
@@ -253,8 +215,14 @@ class SeriesStream(TaskStream):
 
     def train_loader(self, task: int, epoch: int, rank: int, world_size: int) -> SeriesLoader:
         """Batches of series at the training hours of a task, see `TaskStream`."""
-        options: dict[str, Any] = {"seed": self.seed, "epoch": epoch, "rank": rank}
+        min_batches = -(-(self.min_steps_per_task or 1) // self.epochs_per_task)
+        options: dict[str, Any] = {"seed": self.seed, "epoch": epoch, "rank": rank, "min_batches": min_batches}
         return SeriesLoader(*self.task_data(task), self.batch_size, shuffle=True, world_size=world_size, **options)
+
+    def preview_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
+        """Batches of series at the training hours of a task, in order, see `TaskStream`."""
+        self._check_shared(world_size)
+        return SeriesLoader(*self.task_data(task), EVALUATION_BATCH, rank=rank, world_size=world_size)
 
     def test_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
         """Batches of series at the held-out hours of a task, see `TaskStream`."""
@@ -266,8 +234,8 @@ class SeriesStream(TaskStream):
         return SeriesLoader(times, y, mask, EVALUATION_BATCH, **options)
 
     def predict_dataloader(self) -> list[Iterable[Any]]:
-        """Series at the times to predict (see `predict_every`), with a loader for each group of times."""
-        if self.predict_every is None:
+        """Series at the times to predict, see `predict_every` and `predict_until`; a loader for each group of times."""
+        if self.predict_every is None and self.predict_until is None:
             parts = list(self._prepared().test)
         else:
             groups = group_times(self._times_to_predict(), self._task_begins())
@@ -277,11 +245,9 @@ class SeriesStream(TaskStream):
         return [prediction_loader(part, rank, world_size) for part in parts]
 
     def _times_to_predict(self) -> Tensor:
-        assert self.predict_every is not None
-        prepared, learnt = self._prepared(), self.num_learnt - 1
-        last = 3600 * max(float(part[learnt].times[-1]) for part in (prepared.train, prepared.test))
-        seconds = round(3600 * self.predict_every)  # whole seconds, so that a third of an hour is twenty minutes
-        return torch.arange(int(last // seconds) + 1, dtype=torch.float64) * seconds / 3600
+        (fields, prepared), learnt = self._ready(), self.num_learnt - 1
+        last = max(float(part[learnt].times[-1]) for part in (prepared.train, prepared.test))
+        return prediction_times(last, fields.step, fields.origin, every=self.predict_every, until=self.predict_until)
 
     def _check_shared(self, world_size: int) -> None:
         if self.num_series < world_size:
@@ -289,19 +255,6 @@ class SeriesStream(TaskStream):
                 f"{self.num_series} series cannot be shared by {world_size} processes: use fewer devices, or raise "
                 "points."
             )
-
-    @property
-    def fields(self) -> Fields:
-        """The data of the stream, in the units of files."""
-        return self._ready()[0]
-
-    def _prepared(self) -> Prepared:
-        return self._ready()[1]
-
-    def _ready(self) -> tuple[Fields, Prepared]:
-        if self._data is None:
-            raise RuntimeError("The data are not read yet: call setup() first, or let the trainer call it.")
-        return self._data
 
     def _task(self, task: int, parts: list[TaskValues]) -> TaskValues:
         if not 0 <= task < len(parts):

@@ -37,8 +37,8 @@ NUM_ROWS = 1 + max(last for _, last, _, _ in PLACES.values())
 #: The modules at the root of `gpvae`, in two boxes.
 GROUPS = {
     "streaming GP": (
-        *("online_gp", "methods", "diagnostics", "inference", "natural_gradients", "bounds", "streaming", "posteriors"),
-        "sites",
+        *("online_gp", "predictive_gp", "observations", "methods", "diagnostics", "inference", "natural_gradients"),
+        *("bounds", "streaming", "posteriors", "sites"),
     ),
     "kernels": ("kernels", "likelihoods"),
 }

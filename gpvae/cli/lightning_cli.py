@@ -123,7 +123,7 @@ class StreamCLI(LightningCLI):
         checkpoint = self._read_checkpoint(folder)
         self.datamodule.prepare_data()
         self.datamodule.setup()  # the number of tasks, variables and batches may depend on the data
-        self.model.build(self.datamodule.num_variables)
+        self.model.build(self.datamodule.num_variables, getattr(self.datamodule, "num_series", None))
         if checkpoint is not None:
             self._load(checkpoint)
         chosen = self._get(self.config_init, "trainer")

@@ -16,6 +16,8 @@ from gpvae.utils.atomic import replacing
 from gpvae.utils.locks import acquire, release
 
 EARLIER = ".earlier"
+#: What TensorBoard knows its logs by, and what replaces it in the names of those of earlier runs.
+EVENTS, HIDDEN_EVENTS = "tfevents", "earlier-events"
 #: Seconds to wait for the lock of a run folder: a killed process may take a while to exit.
 LOCK_TIMEOUT = 3.0
 #: Options of data that change how far a run goes, what it predicts or how data are downloaded, not its results.
@@ -93,7 +95,21 @@ def clear(folder: Path) -> None:
         target = target.with_name(target.name + "_")
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(folder, target)
+    hide_logs(folder.parent.parent / EARLIER)
     rank_zero_info(f"The results of an earlier run are now in {target}")
+
+
+def hide_logs(folder: Path) -> None:
+    """Rename the logs of TensorBoard below a folder, so that it does not list them beside those of present runs.
+
+    TensorBoard looks for `tfevents` in the names of files, in hidden folders too.
+
+    Args:
+        folder: The folder.
+    """
+    for log in folder.rglob(f"*{EVENTS}*"):
+        if log.is_file():
+            log.rename(log.with_name(log.name.replace(EVENTS, HIDDEN_EVENTS)))
 
 
 class SavedConfig(SaveConfigCallback):

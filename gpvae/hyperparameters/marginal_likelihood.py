@@ -13,7 +13,7 @@ from torch import Tensor
 
 from gpvae.hyperparameters.search_space import START_NOISE, Hyperparameter, search_space, set_values, starts
 from gpvae.kernels import covariance
-from gpvae.likelihoods import is_gaussian, scale_of_function
+from gpvae.likelihoods import base_likelihood, is_gaussian, scale_of_function, some_points
 from gpvae.utils.linalg import cholesky, log_det, solve_lower
 
 Objective = Callable[[], Tensor]
@@ -41,11 +41,12 @@ def exact_log_evidence(kernel: Kernel, noise: Tensor, x: Tensor, y: Tensor) -> T
 def log_prior(kernel: Kernel, likelihood: Likelihood, power: float) -> Tensor:
     """Log density of the priors registered with gpytorch, and of the weak one on Gaussian noise that has none."""
     total = torch.zeros((), dtype=torch.float64)
-    for _, module, prior, closure, _ in [*kernel.named_priors(), *likelihood.named_priors()]:
+    base = base_likelihood(likelihood)
+    for _, module, prior, closure, _ in [*kernel.named_priors(), *base.named_priors()]:
         total = total + prior.log_prob(closure(module)).sum()
-    if is_gaussian(likelihood) and not list(likelihood.named_priors()):
+    if is_gaussian(likelihood) and not list(base.named_priors()):
         median, spread = NOISE_PRIOR
-        total = total - 0.5 * (((likelihood.noise / (median * power)).log() / spread) ** 2).sum()
+        total = total - 0.5 * (((base.noise / (median * power)).log() / spread) ** 2).sum()
     return total
 
 
@@ -80,7 +81,7 @@ def fit(
     power = scale_of_function(likelihood, y)
 
     def exact(some: Tensor | slice) -> Objective:
-        return lambda: exact_log_evidence(kernel, likelihood.noise, x[some], y[..., some])
+        return lambda: exact_log_evidence(kernel, some_points(likelihood, some).noise, x[some], y[..., some])
 
     def per_point(log_evidence: Objective, num: int) -> Objective:
         return lambda: (log_evidence() + log_prior(kernel, likelihood, power)) / num
@@ -103,14 +104,14 @@ def fit(
     best, best_value = None, -math.inf
     for start in starts(hyperparameters):
         set_values(hyperparameters, start)
-        value = _ascend(hyperparameters, screening(), SCREENING_ITERATIONS)
+        value = ascend(hyperparameters, screening(), SCREENING_ITERATIONS)
         if value > best_value:
             best, best_value = [h.value for h in hyperparameters], value
     if best is None:
         raise FloatingPointError("no start gave a finite log evidence; scale inputs and targets to moderate values")
     set_values(hyperparameters, best)
     for _ in range(1 if make_objective is None else 2):  # again, made for the hyperparameters found
-        _ascend(hyperparameters, final(), max_iterations)
+        ascend(hyperparameters, final(), max_iterations)
     ends = [message for h in hyperparameters if (message := h.reached_bound())]
     if ends:
         warnings.warn(
@@ -121,7 +122,7 @@ def fit(
         )
 
 
-def _ascend(hyperparameters: list[Hyperparameter], objective: Objective, max_iterations: int) -> float:
+def ascend(hyperparameters: list[Hyperparameter], objective: Objective, max_iterations: int) -> float:
     """L-BFGS-B over the logarithms; returns the objective reached."""
     parameters = [h.parameter for h in hyperparameters]
     sizes = [p.numel() for p in parameters]

@@ -1,6 +1,7 @@
 """Families of inducing variables. To add one: a class in a new file, imported here and named in `__all__`."""
 
 from gpvae.inducing.base import Functionals, InducingVariables
+from gpvae.inducing.chosen import ChosenCosines
 from gpvae.inducing.fourier import FourierFeatures
 from gpvae.inducing.path import LegSPath
 from gpvae.inducing.pivoted import PerDimPoints, PivotedPoints
@@ -9,6 +10,7 @@ from gpvae.inducing.recurrence import LegSRecurrence
 from gpvae.inducing.time import CosS, FouT, LagT, LegS, LegT
 
 __all__ = [
+    "ChosenCosines",
     "CosS",
     "FouT",
     "FourierFeatures",

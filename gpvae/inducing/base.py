@@ -72,6 +72,10 @@ class InducingVariables(Resizable, ABC):
             "a stream can change its family only if the older one is made of function values (points, HiPPO over time)"
         )
 
+    def is_same_as(self, old: "InducingVariables") -> bool:
+        """Whether these are known to be the variables of an older state, so that its sites need no transport."""
+        return False
+
     @torch.no_grad()
     def advance(self, kernel: Kernel, x: Tensor) -> Self:
         """Advance to the inputs of a new task, `[N, D]`; the previous state is lost unless the caller has copied it."""

@@ -1,17 +1,23 @@
 """Metrics of predictive distributions, scores of every task, and forgetting."""
 
 from gpvae.metrics.calibration import ECE
+from gpvae.metrics.crps import CRPS
 from gpvae.metrics.description import Description
+from gpvae.metrics.foresight import Foresight, ForesightCell
+from gpvae.metrics.foresight_table import ForesightScore, ForesightTable, read_foresight
 from gpvae.metrics.forgetting import BackwardTransfer, Forgetting, TaskMatrix
 from gpvae.metrics.monte_carlo import equal_mixture, monte_carlo
 from gpvae.metrics.pointwise import NLPD, RMSE, Accuracy, Coverage
+from gpvae.metrics.references import Climatology, Persistence, Reference, RunningMean
 from gpvae.metrics.registry import METRICS, describe, find_metric, for_likelihood, target_of
 from gpvae.metrics.score import Score
+from gpvae.metrics.squared_errors import SquaredErrors
 from gpvae.metrics.target import HIGHER, LOWER, Target
 from gpvae.metrics.task_scores import TaskScores
 from gpvae.metrics.task_table import TaskTable
 
 __all__ = [
+    "CRPS",
     "ECE",
     "HIGHER",
     "LOWER",
@@ -21,10 +27,19 @@ __all__ = [
     "Accuracy",
     "Aim",
     "BackwardTransfer",
+    "Climatology",
     "Coverage",
     "Description",
+    "Foresight",
+    "ForesightCell",
+    "ForesightScore",
+    "ForesightTable",
     "Forgetting",
+    "Persistence",
+    "Reference",
+    "RunningMean",
     "Score",
+    "SquaredErrors",
     "Target",
     "TaskMatrix",
     "TaskScores",
@@ -35,6 +50,7 @@ __all__ = [
     "find_metric",
     "for_likelihood",
     "monte_carlo",
+    "read_foresight",
     "target_of",
 ]
 

@@ -60,7 +60,8 @@ class PointwiseMean(Metric):
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:
         """The score of each point, of the shape of the targets."""
 
-    def finish(self, mean: Tensor) -> Tensor:
+    @staticmethod
+    def finish(mean: Tensor) -> Tensor:
         """The value of the metric for a mean score."""
         return mean
 
@@ -128,7 +129,8 @@ class RMSE(PointwiseMean):
         """(y - E y)²."""
         return (target - predictive.mean).double().square()
 
-    def finish(self, mean: Tensor) -> Tensor:
+    @staticmethod
+    def finish(mean: Tensor) -> Tensor:
         """The square root of the mean."""
         return mean.sqrt()
 

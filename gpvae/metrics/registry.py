@@ -1,24 +1,35 @@
 """Metrics by short name, and the metrics for each likelihood."""
 
+import math
+
 from torchmetrics import Metric
 
 from gpvae.metrics.calibration import ECE
+from gpvae.metrics.crps import CRPS
 from gpvae.metrics.description import Description
 from gpvae.metrics.pointwise import NLPD, RMSE, Accuracy, Coverage
-from gpvae.metrics.target import Target
+from gpvae.metrics.target import HIGHER, LOWER, Target
 
-METRICS: dict[str, type[NLPD | RMSE | ECE | Coverage | Accuracy]] = {
+METRICS: dict[str, type[NLPD | RMSE | CRPS | ECE | Coverage | Accuracy]] = {
     "nlpd": NLPD,
     "rmse": RMSE,
+    "crps": CRPS,
     "ece": ECE,
     "coverage": Coverage,
     "accuracy": Accuracy,
 }
+#: Scores that are computed from others or beside them.
+DERIVED = {
+    "rmse_physical": Description("RMSE in units of the data", LOWER, (0.0, math.inf)),
+    "skill_climatology": Description("Skill over climatology", HIGHER, (-math.inf, 1.0), resolution=0.1),
+    "skill_persistence": Description("Skill over persistence", HIGHER, (-math.inf, 1.0), resolution=0.1),
+    "skill_variance": Description("Explained variance", HIGHER, (-math.inf, 1.0), resolution=0.1),
+}
 
 _BY_LIKELIHOOD = {
-    "gaussian": ["nlpd", "rmse", "ece"],
-    "negative_binomial": ["nlpd", "rmse", "ece"],
-    "poisson": ["nlpd", "rmse", "ece"],
+    "gaussian": ["nlpd", "rmse", "crps", "ece"],
+    "negative_binomial": ["nlpd", "rmse", "crps", "ece"],
+    "poisson": ["nlpd", "rmse", "crps", "ece"],
     "bernoulli": ["nlpd", "accuracy"],
 }
 
@@ -41,9 +52,9 @@ def describe(name: str) -> Description:
     """The label of a metric, which of its scores are better, and how they are drawn.
 
     Args:
-        name: Its short name, which is also the label of a metric that is not in `METRICS`.
+        name: Its short name, which is also the label of a metric that is not known.
     """
-    return METRICS[name].description if name in METRICS else Description(name)
+    return METRICS[name].description if name in METRICS else DERIVED.get(name, Description(name))
 
 
 def target_of(name: str) -> Target:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gpvae.metrics.forgetting import Forgetting
-from gpvae.metrics.registry import METRICS, describe
+from gpvae.metrics.registry import DERIVED, METRICS, describe
 from gpvae.metrics.score import Score, ScoreKey, check_tasks, sort_key
 from gpvae.utils.atomic import replacing
 
@@ -56,7 +56,8 @@ class TaskTable:
     def metrics(self) -> list[str]:
         """Names of the metrics, NLPD first."""
         names = {metric for _, _, metric, _ in self.scores}
-        return [name for name in METRICS if name in names] + sorted(names - METRICS.keys())
+        known = [*METRICS, *DERIVED]
+        return [name for name in known if name in names] + sorted(names - set(known))
 
     @property
     def variables(self) -> list[str]:

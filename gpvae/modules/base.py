@@ -1,7 +1,7 @@
 """The base class of modules that learn task after task: a count of tasks, and scores for each."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import torch
@@ -9,7 +9,7 @@ from lightning import LightningModule
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
-from gpvae.metrics import Score, TaskScores
+from gpvae.metrics import Foresight, ForesightCell, Score, TaskScores
 from gpvae.modules.configuration import Differences, check_same_configuration
 
 
@@ -24,6 +24,7 @@ class ContinualModule(LightningModule):
 
     Attributes:
         last_scores: Scores of the last evaluation, of all variables together and of each.
+        last_foresight: Prequential scores of the last task that was foreseen.
     """
 
     begun: Tensor
@@ -32,6 +33,8 @@ class ContinualModule(LightningModule):
     changeable: frozenset[str] = frozenset()
     #: Whether the user accepts that they differ from the checkpoint that a run is resumed from.
     accept_changes = False
+    #: Share of the steps of the present task that are done, from 0 to 1; set by `callbacks.ContinualLearning`.
+    progress = 0.0
     #: Whether everything is built; a module that needs the number of variables may wait for `build`.
     built = True
 
@@ -41,6 +44,8 @@ class ContinualModule(LightningModule):
         self.register_buffer("learned", torch.zeros((), dtype=torch.int64))
         self.scores = TaskScores(metrics, num_variables)
         self.last_scores: list[Score] = []
+        self.foresight = Foresight(metrics, num_variables)
+        self.last_foresight: list[ForesightCell] = []
 
     @classmethod
     def load_from_checkpoint(  # type: ignore[override]
@@ -61,20 +66,21 @@ class ContinualModule(LightningModule):
             stream = getattr(self.trainer, "datamodule", None)
             if stream is None:
                 raise ValueError("num_variables is unknown: set it, or use a datamodule")
-            self.build(stream.num_variables)
+            self.build(stream.num_variables, getattr(stream, "num_series", None))
 
-    def build(self, num_variables: int) -> None:
-        """Build what depends on the number of variables, unless it is already built.
+    def build(self, num_variables: int, num_series: int | None = None) -> None:
+        """Build what depends on the number of variables or series, unless it is already built.
 
         Args:
             num_variables: Number of observed variables.
+            num_series: Number of series, where there are any.
         """
         if not self.built:
-            self._build(num_variables)
+            self._build(num_variables, num_series)
             self.built = True
 
-    def _build(self, num_variables: int) -> None:
-        """Build what depends on the number of variables."""
+    def _build(self, num_variables: int, num_series: int | None) -> None:
+        """Build what depends on the number of variables or series."""
         return
 
     def check_task(self, *data: Tensor) -> None:
@@ -110,6 +116,34 @@ class ContinualModule(LightningModule):
         """The variable of each target of `predictive`, from 0; None if there is only one."""
         return None
 
+    def lead_time(self, batch: Any) -> Tensor | None:  # noqa: ANN401
+        """How far ahead of what was learnt each target of `predictive` is; None if that is unknown."""
+        return None
+
+    @torch.no_grad()
+    def foresee(self, batches: Iterable[Any]) -> None:
+        """Score predictions of the task that is to begin; every process must call this, with its share of the data.
+
+        Args:
+            batches: Batches of the task's training data.
+        """
+        self.foresight.reset()
+        self.last_foresight = []
+        known = True
+        for batch in batches:
+            batch = self.transfer_batch_to_device(batch, self.device, 0)
+            if (lead := self.lead_time(batch)) is None:
+                known = False
+                break
+            self.foresight.update(*self.predictive(batch), lead, self.variable_of(batch))
+        if known:
+            names = self._variable_names() if self.scores.num_variables > 1 else [""]
+            self.last_foresight = self.foresight.cells(int(self.begun) + 1, names)
+            self.learn_from_foresight()
+
+    def learn_from_foresight(self) -> None:
+        """Learn from the scores of a task that was foreseen, if the module can."""
+
     def on_fit_start(self) -> None:
         """Set training mode everywhere: gpytorch shares a module among all models, and others may change its mode."""
         self.train()
@@ -118,9 +152,11 @@ class ContinualModule(LightningModule):
         """Reset the scores of all tasks that are evaluated."""
         self.scores.reset(len(self.trainer.num_val_batches))
 
-    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:  # noqa: ANN401
-        """Score test points of the task of the dataloader."""
-        self.scores.update(dataloader_idx, *self.predictive(batch), self.variable_of(batch))
+    def validation_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> dict[str, Any]:  # noqa: ANN401
+        """Score test points of the task of the dataloader, and return what is predicted, for callbacks."""
+        predictive, target = self.predictive(batch)
+        self.scores.update(dataloader_idx, predictive, target, self.variable_of(batch))
+        return {"predictive": predictive, "target": target}
 
     def on_validation_epoch_end(self) -> None:
         """Log `nlpd/task_03`, ..., `nlpd/seen` and `nlpd_by_variable/t2m`, against the number of tasks learnt."""
@@ -144,9 +180,9 @@ class ContinualModule(LightningModule):
         """As for validation."""
         self.scores.reset(len(self.trainer.num_test_batches))
 
-    def test_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:  # noqa: ANN401
+    def test_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> dict[str, Any]:  # noqa: ANN401
         """As for validation."""
-        self.validation_step(batch, batch_idx, dataloader_idx)
+        return self.validation_step(batch, batch_idx, dataloader_idx)
 
     def on_test_epoch_end(self) -> None:
         """As for validation."""

@@ -4,6 +4,7 @@ import warnings
 from typing import Any, Literal, get_args
 
 import torch
+from gpytorch.means import ZeroMean
 from lightning.pytorch.utilities import rank_zero_warn
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
@@ -21,7 +22,7 @@ from gpvae.methods import (
     build_method_families,
     find_method,
 )
-from gpvae.metrics import for_likelihood
+from gpvae.metrics import Foresight, for_likelihood
 from gpvae.modules.base import ContinualModule
 from gpvae.modules.learners import Collapsed, FreeFormLearner, Learner, OnePass
 from gpvae.online_gp import OnlineGP
@@ -87,12 +88,15 @@ class StreamingGP(ContinualModule):
         checks.positive(lr=lr, lengthscale=lengthscale, outputscale=outputscale, noise=noise)
         super().__init__(for_likelihood(likelihood))
         self.save_hyperparameters()
+        if likelihood == "gaussian":
+            self.foresight = Foresight([*self.scores.names, "coverage"])
         self.lr, self.hyperparameters, self.shortest = lr, hyperparameters, shortest
         preset = find_method(method)
         self.gp = OnlineGP(
             build_method_families(preset, inducing, num_inducing, input_dim, seed, inducing_options),
             build_kernel(kernel or preset.kernel, input_dim),
             LIKELIHOODS[likelihood](),
+            mean=ZeroMean(),
             power=power,
         )
         self._start_from(lengthscale, outputscale, noise)
@@ -242,6 +246,10 @@ class StreamingGP(ContinualModule):
         """The predictive distribution of a batch of test points, and their targets."""
         x, y, _ = batch
         return self.predict(x), y
+
+    def lead_time(self, batch: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+        """The position of each point in its task, from 1: how many points ahead of the last one learnt it is."""
+        return batch[2] + 1
 
     def predict_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> dict[str, Tensor]:  # noqa: ANN401
         """Inputs, targets, predictive mean and standard deviation, and the indices of the points in their task."""

@@ -1,51 +1,58 @@
 """The continual GP-VAE as a LightningModule."""
 
 import copy
-from typing import Any, Literal, get_args
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
-from torch.distributions import Distribution, Normal
-from torch.nn.parallel import DistributedDataParallel
+from torch.optim import Optimizer
 
 from gpvae.inference import only_training
-from gpvae.methods import KernelName, Scalar, build_method_families, find_method, latent_kernel
-from gpvae.metrics import TaskScores, equal_mixture
-from gpvae.modules.base import ContinualModule
-from gpvae.utils import checks
+from gpvae.methods import KernelName, Scalar
+from gpvae.metrics import Foresight, TaskScores
+from gpvae.modules.configuration import Differences
+from gpvae.modules.former_options import former_options
+from gpvae.modules.series_module import METRICS
+from gpvae.modules.vae_module import VAEModule
 from gpvae.utils.distributed import num_processes, sum_over_processes
-from gpvae.utils.resizable import rename_former_children
 from gpvae.vae import ewc
+from gpvae.vae import schedule as rates
+from gpvae.vae.build import Latents, build_vae, num_replayed
 from gpvae.vae.keyed_noise import Draws
-from gpvae.vae.model import GPVAE
-from gpvae.vae.networks import Decoder, Encoder
+from gpvae.vae.networks import Networks, Noise
+from gpvae.vae.options import Consolidation, Hyperparameters, Schedule, check_options
+from gpvae.vae.principal_components import start_at_principal_components
 from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
-from gpvae.vae.task import SeriesTask, check_observations, divergence_error, is_finite
-
-Consolidation = Literal["ewc", "replay", "both", "none"]
-Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
-
-METRICS = ("nlpd", "rmse", "coverage")
-#: Learning rate of noise and lengthscales, relative to that of the networks.
-SCALE_RATE = 10.0
-#: Prefix of the posterior in a state.
-POSTERIOR_PREFIX = "vae.posterior."
+from gpvae.vae.task import SeriesTask, divergence_error, is_finite
 
 
-class SVGPVAE(ContinualModule):
+class SVGPVAE(VAEModule):
     """A GP-VAE that learns task after task: OSVGP, OVC, OVC-per-dim and OHSVGP share one encoder and decoder.
 
     Args:
         method: OSVGP, OVC, OVC-per-dim or OHSVGP; or a family of inducing variables, such as CosS.
         num_inducing: Number of inducing variables M of each latent dimension.
         num_variables: Number of observed variables; taken from the data if not given.
-        latent_dim: Number of latent dimensions L.
+        num_series: Number of locations of a field; taken from the data if not given.
+        latents: Latents of each location (`series`), or common to all locations (`field`): the encoder then reads all
+            of them at once and the decoder writes all of them, so the posterior does not grow with their number.
+        latent_dim: Number of latent dimensions L; if not given, that of the variables up to 20, in a field twice that
+            of the variables.
         hidden_dim: Width of the hidden layers of encoder and decoder.
+        networks: `residual`: linear maps, started at the principal components of the first task, with networks beside
+            them; or `mlp`, networks alone, as in the paper.
+        noise: Noise of the variables: `predicted` from the latents and the clock, one for each `variable`, or one
+            `shared` by all, as in the paper. If not given, shared if `shared_noise` is true, else predicted.
         kernel: Kernel of the latent functions, with a lengthscale for each latent dimension.
         shortest: Shortest lengthscale to start from, in units of time (hours for ERA5).
-        longest: Longest lengthscale to start from; those of the latent dimensions are log-spaced in between.
+        longest: Longest lengthscale to start from; those of the latent dimensions are log-spaced in between. If not
+            given, all start from the shortest.
+        horizon: Length of the stream that the memory is to hold. Lengthscales are kept above horizon / num_inducing,
+            the shortest that it can follow over such a length. The planned length of the data if not given; 0 for no
+            limit.
         inducing: Another family of inducing variables for the method, such as CosS for OHSVGP.
         inducing_options: Options of the family.
         hyperparameters: Whether the kernel is trained: `fixed`, `train_first_task` or `train_always`.
@@ -54,15 +61,19 @@ class SVGPVAE(ContinualModule):
         ewc_strength: Strength λ of elastic weight consolidation.
         ewc_running: Its running form, anchored at the last task only.
         replay_strength: Strength of replay; 1 weighs a past task like the present one.
-        shared_noise: One noise variance for all variables, as in the paper, instead of one each.
+        replay_times: Number of past times that replay draws for each task, a quarter of them in each step. If not
+            given, 256, in a field 1024.
+        shared_noise: One noise variance for all variables, the same as `noise: shared`.
         periods: Periods of a clock that is an input of encoder and decoder, such as the 24 hours of a day; none if not
             given, as in the paper.
         power: α of power expectation propagation, by which the past is transported to new inducing variables: 0 is
             the variational bound, 1 expectation propagation, which trusts the past less where they resolve it less.
         shared_precision: Keep one posterior covariance of past tasks for all series, and a mean for each: M times less
-            memory, for very many series. Within a task each series has its own covariance.
+            memory. Within a task each series has its own covariance. If not given, do so as long as all series are
+            observed about as often as each other.
         sites_folder: Folder in which the sites of all series are kept instead of in memory; each run needs its own.
         lr: Learning rate of Adam; that of noise and lengthscales is ten times as high.
+        schedule: The learning rate falls along a `cosine` in each task, or is `constant`, as in the paper.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
     """
@@ -76,11 +87,16 @@ class SVGPVAE(ContinualModule):
         num_inducing: int = 50,
         *,
         num_variables: int | None = None,
-        latent_dim: int = 20,
+        num_series: int | None = None,
+        latents: Latents = "series",
+        latent_dim: int | None = None,
         hidden_dim: int = 64,
+        networks: Networks = "residual",
+        noise: Noise | None = None,
         kernel: KernelName = "rbf",
         shortest: float = 3.0,
-        longest: float = 100.0,
+        longest: float | None = None,
+        horizon: float | None = None,
         inducing: str | None = None,
         inducing_options: dict[str, Scalar] | None = None,
         hyperparameters: Hyperparameters = "train_first_task",
@@ -88,61 +104,58 @@ class SVGPVAE(ContinualModule):
         ewc_strength: float = 1.0,
         ewc_running: bool = False,
         replay_strength: float = 1.0,
+        replay_times: int | None = None,
         shared_noise: bool = False,
         periods: list[float] | None = None,
         power: float = 0.0,
-        shared_precision: bool = False,
+        shared_precision: bool | None = None,
         sites_folder: str | None = None,
         lr: float = 0.005,
+        schedule: Schedule = "cosine",
         num_samples: int = 100,
         seed: int = 0,
     ) -> None:
-        checks.choice("consolidation", consolidation, get_args(Consolidation))
-        checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
-        checks.positive(lr=lr, latent_dim=latent_dim, hidden_dim=hidden_dim, num_samples=num_samples, longest=longest)
-        checks.positive(ewc_strength=ewc_strength or None, replay_strength=replay_strength or None)  # 0 is none
         super().__init__(METRICS)
         self.save_hyperparameters()
+        check_options(self.hparams)
         self.lr, self.hyperparameters, self.num_samples, self.seed = lr, hyperparameters, num_samples, seed
-        self.consolidation, self.ewc_running, self.shared_noise = consolidation, ewc_running, shared_noise
-        self.ewc_strength, self.replay_strength = ewc_strength, replay_strength
-        (family,) = build_method_families(find_method(method), inducing, num_inducing, 1, seed, inducing_options)
-        self._sizes = {"latent_dim": latent_dim, "num_hidden": hidden_dim, "num_phases": len(periods or [])}
-        self._vae_options: dict[str, Any] = {
-            "kernel": latent_kernel(kernel, latent_dim, shortest, longest),
-            "inducing": family,
-            "periods": periods or [],
-            "power": power,
-            "shared_precision": shared_precision,
-            "folder": sites_folder,
-        }
+        self.consolidation, self.ewc_strength, self.replay_strength = consolidation, ewc_strength, replay_strength
         self.register_buffer("steps_taken", torch.zeros((), dtype=torch.int64))
         self._task: SeriesTask | None = None
+        self._planned: float | None = None
+        self._former: dict[str, Any] = {}
         self.built = False
-        if num_variables is not None:
-            self.build(num_variables)
+        if num_variables is not None and (num_series is not None or latents == "series"):
+            self.build(num_variables, num_series)
 
-    def _build(self, num_variables: int) -> None:
+    def _build(self, num_variables: int, num_series: int | None) -> None:
         """Build networks and posteriors."""
-        self.hparams["num_variables"] = num_variables
+        self.hparams.update(num_variables=num_variables)
+        if self.hparams["latents"] == "field":
+            self.hparams.update(num_series=num_series)
         self._hparams_initial = copy.deepcopy(self.hparams)  # the copy that loggers get
-        self.scores = TaskScores(METRICS, num_variables)
-        decoder = Decoder(num_variables=num_variables, shared_noise=self.shared_noise, **self._sizes)
-        encoder = Encoder(num_variables=num_variables, **self._sizes)
-        self.vae = GPVAE(encoder, decoder, **self._vae_options)
-        rows = [f"{POSTERIOR_PREFIX}{name}" for name in self.vae.posterior.rows]  # each process has its own
-        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, rows)
+        self.scores, self.foresight = TaskScores(METRICS, num_variables), Foresight(METRICS, num_variables)
+        self.vae = build_vae(self.hparams, num_variables, num_series)
+        self._keep_apart(("c", "h", "G"))
         num_parameters = len(ewc.flat([self.vae.encoder, self.vae.decoder]))
-        self.ewc = ewc.EWC(num_parameters, self.ewc_running) if self.consolidation in ("ewc", "both") else None
-        self.replay = Replay(decoder) if self.consolidation in ("replay", "both") else None
+        protects, running = self.consolidation, self.hparams["ewc_running"]
+        self.ewc = ewc.EWC(num_parameters, running) if protects in ("ewc", "both") else None
+        self.replay = Replay(self.vae.decoder, num_replayed(self.hparams)) if protects in ("replay", "both") else None
         self.resolution = Resolution()
 
+    def setup(self, stage: str) -> None:
+        """Take what is not given from the data: the number of variables, and the length of the stream."""
+        super().setup(stage)
+        self._planned = getattr(getattr(self.trainer, "datamodule", None), "num_hours", None)
+
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """Adam on networks and inducing points, at a higher rate on noise and lengthscales, which are logarithms."""
-        scales = [self.vae.decoder.log_scale, *self._kernel_parameters()]
-        others = [p for p in self._optimised() if all(p is not scale for scale in scales)]
-        groups: list[dict[str, Any]] = [{"params": others}, {"params": scales, "lr": SCALE_RATE * self.lr}]
-        return torch.optim.Adam(groups, lr=self.lr)
+        """Adam on networks and inducing points, at a higher rate on noise and lengthscales."""
+        return rates.adam(self._optimised(), [self.vae.decoder.log_scale, *self._kernel_parameters()], self.lr)
+
+    def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
+        """Lower the learning rates along a cosine in each task, if the schedule says so."""
+        if self.hparams["schedule"] == "cosine":
+            rates.follow_cosine(optimizer, self.lr, self.progress)
 
     def _optimised(self) -> list[nn.Parameter]:
         return [*self._networks(), *self.vae.posterior.inducing.parameters(), *self._kernel_parameters()]
@@ -163,10 +176,6 @@ class SVGPVAE(ContinualModule):
         """Whether the data of the present task are attached."""
         return self._task is not None
 
-    def check_task(self, *data: Tensor) -> None:
-        """Raise if a task has no observations, or another number of variables."""
-        check_observations(self.hparams["num_variables"], *data)
-
     def begin_task(self, *data: Tensor) -> None:
         """Advance the inducing variables to the times of a new task.
 
@@ -175,11 +184,13 @@ class SVGPVAE(ContinualModule):
         """
         self.check_task(*data)
         times = data[0].to(self.device)
+        horizon = self._planned if self.hparams["horizon"] is None else self.hparams["horizon"]
+        self.resolution.begin(self.vae, times, horizon or 0.0)
         self.vae.posterior.begin(self.vae.kernel, times[:, None])
-        if self.begun == 0:
-            self.resolution.start.copy_(times[0])
         self.begun += 1
         self.attach_task(*data)
+        if self.begun == 1 and self._task is not None:
+            start_at_principal_components(self.vae.encoder, self.vae.decoder, self._task)
 
     def attach_task(self, *data: Tensor) -> None:
         """Attach the data of the task that has begun, and compute once what does not change during it.
@@ -187,14 +198,17 @@ class SVGPVAE(ContinualModule):
         Args:
             data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
         """
-        self._task = task = SeriesTask(self.vae, *data, fixed=not self._trained_in_gp())
+        times, y, mask = data
+        if self.vae.field is not None:
+            y, mask = self.vae.field.join(y), self.vae.field.join(mask)
+        self._task = task = SeriesTask(self.vae, times, y, mask, fixed=not self._trained_in_gp())
         if self.ewc is not None:
-            self._num_values = sum_over_processes(torch.tensor(task.num_observed(), device=self.device))
+            self._num_values = self._total(torch.tensor(task.num_observed(), device=self.device))
         if self.replay is not None and self.learned > 0:
             self.replay.prepare(task, seed=self.seed + int(self.learned))
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
-        """One step on a batch of series: their indices, times, observations and mask."""
+        """One step on a batch of series: their indices, times, observations and mask. A field is learnt as a whole."""
         frozen = self.frozen_parameters()
         try:
             loss = self._loss(*batch)
@@ -209,6 +223,8 @@ class SVGPVAE(ContinualModule):
 
     def _loss(self, series: Tensor, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
         assert self._task is not None
+        if self.vae.field is not None:
+            series, times, (y, mask) = self._task.series, self._task.times, next(self._task.chunks())
         draws = Draws(self.seed, "train", int(self.steps_taken))
         self.steps_taken += 1
         # Gradients are averaged over processes with different series, so counts must be averaged over processes too.
@@ -216,7 +232,7 @@ class SVGPVAE(ContinualModule):
         num_values, num_series = counts.clamp_min(1) / num_processes()
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
             features, past = self._task.features_and_past(times, series)
-            noise = draws.normal(series, *features.prior.shape)
+            noise = self.vae.noise(features, series, draws)
             value = self.vae.bound(features, past, y, mask, noise).sum() / num_values
         loss = -value
         self.log("train/bound", value, prog_bar=True, sync_dist=True)
@@ -229,6 +245,10 @@ class SVGPVAE(ContinualModule):
             loss = loss + self.replay_strength * self.learned * disagreement
             self.log("train/replay", disagreement, sync_dist=True)
         return loss
+
+    def _total(self, value: Tensor) -> Tensor:
+        """The sum over processes of a value of their series; a field is the same on all of them."""
+        return sum_over_processes(value) if self.vae.field is None else value
 
     def _diverged(self, what: str, step: int) -> FloatingPointError:
         assert self._task is not None
@@ -248,7 +268,7 @@ class SVGPVAE(ContinualModule):
         if self.ewc is not None:
             parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()
             draws = Draws(self.seed, "fisher", int(self.learned))
-            self.ewc.consolidate(parameters, sum_over_processes(ewc.fisher(task, draws)))
+            self.ewc.consolidate(parameters, self._total(ewc.fisher(task, draws)))
         if self.replay is not None:
             self.replay.consolidate(self.vae.decoder)
         self.vae.consolidate(task.times, task.y, task.mask)
@@ -256,38 +276,22 @@ class SVGPVAE(ContinualModule):
         self.resolution.measure(self.vae, float(task.times[-1]))
         self._task = None
 
-    def on_validation_epoch_end(self) -> None:
-        """Log the scores, and `memory/resolved`: the share of the latents' prior variance that is resolved."""
-        super().on_validation_epoch_end()
-        self.log("memory/resolved", self.resolution.share.float())
-
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Gather the sites of all processes."""
-        self.vae.posterior.gather_sites(checkpoint["state_dict"], POSTERIOR_PREFIX)
+        """As the base class; a run that began before some options existed stays one without them."""
+        super().on_save_checkpoint(checkpoint)
+        for name in self._former:
+            del checkpoint["hyper_parameters"][name]
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Raise if the checkpoint has another configuration; select the series of this process."""
+        """As the base class; if the checkpoint was saved before some options existed, build what was built then."""
+        saved = checkpoint.get("hyper_parameters", {})
+        self._former = former_options(saved)
+        if any(self.hparams[name] != value for name, value in self._former.items()):
+            self.hparams.update(self._former)
+            self._build(self.hparams["num_variables"], None)
         super().on_load_checkpoint(checkpoint)
-        rename_former_children(self.vae, checkpoint["state_dict"], "vae.")
-        self.vae.posterior.select_own_sites(checkpoint["state_dict"], POSTERIOR_PREFIX)
 
-    def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
-        """The predictive distribution of the observed values of a batch, and these values."""
-        series, times, y, mask = batch
-        mean, scale = self.vae.decode_samples(times, series, self.num_samples, Draws(self.seed, "evaluate"))
-        return equal_mixture(Normal(mean[mask], scale[mask])), y[mask]
-
-    def predict_step(
-        self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int, dataloader_idx: int = 0
-    ) -> dict[str, Tensor]:
-        """Samples of y at the times of a batch, `[num_samples, B, T, V]`, observed or not."""
-        series, times, _, _ = batch
-        draws = Draws(self.seed, "evaluate")
-        mean, scale = self.vae.decode_samples(times, series, self.num_samples, draws)
-        noise = draws.normal(series, *mean.shape[1:], purpose="noise").to(mean)
-        return {"series": series, "times": times, "samples": (mean + scale * noise).movedim(-1, 0)}
-
-    def variable_of(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
-        """The variable of each observed value."""
-        mask = batch[-1]
-        return torch.arange(mask.shape[-1], device=mask.device).expand_as(mask)[mask]
+    def changes_since(self, checkpoint: Mapping[str, Any]) -> Differences:
+        """As the base class; options that did not exist when the checkpoint was saved do not differ."""
+        saved = checkpoint.get("hyper_parameters", {})
+        return super().changes_since({**checkpoint, "hyper_parameters": {**saved, **former_options(saved)}})

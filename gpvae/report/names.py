@@ -11,7 +11,9 @@ from gpvae.methods import METHODS
 from gpvae.results.run_config import ConfigSection, RunConfig
 
 #: Options of data that say how they are learnt or downloaded, not what they are.
-LEARNING_OPTIONS = ("batch_size", "steps_per_epoch", "epochs_per_task", "seed", "joint", "predict_every")
+LEARNING_OPTIONS = (
+    *("batch_size", "steps_per_epoch", "epochs_per_task", "seed", "joint", "predict_every", "predict_until"),
+)
 DOWNLOAD_OPTIONS = ("download_hours", "refetch_preliminary")
 #: Options that labels express in words, and the seed.
 NAMED_OPTIONS = (

@@ -1,13 +1,15 @@
 """Tables of scores for the terminal."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from gpvae.metrics import ForesightTable, TaskTable, describe
+from gpvae.metrics.registry import DERIVED
 from gpvae.results.experiments import Experiment, Interval
 
 #: Columns of output to a file or a pipe, which have no width.
@@ -72,6 +74,41 @@ def end_table(ends: dict[str, tuple[float, float]]) -> Table:
         table.add_column(f" {heading}", justify="right", no_wrap=True)
     for metric, (score, forgetting) in ends.items():
         table.add_row(metric, f"{score:.4f}", format_signed(forgetting), format_signed(-forgetting))
+    return table
+
+
+def units_table(scores: TaskTable, units: Mapping[str, str]) -> Table:
+    """One row for each variable: its RMSE over all tasks at the end, in its unit, and its skill against references.
+
+    Args:
+        scores: The scores.
+        units: The unit of each variable.
+    """
+    columns = [name for name in DERIVED if name in scores.metrics]
+    table = compact_table()
+    for heading in ("variable", " unit"):
+        table.add_column(heading, no_wrap=True)
+    for name in columns:
+        table.add_column(f" {describe(name).label}", justify="right", no_wrap=True)
+    for variable in scores.variables:
+        values = [scores.seen(name, variable)[-1] for name in columns]
+        table.add_row(variable, f" {units.get(variable, '')}", *(f"{value:.3g}" for value in values))
+    return table
+
+
+def lead_table(foresight: ForesightTable) -> Table:
+    """One row for each group of lead times, one column for each metric, over all tasks and variables.
+
+    Args:
+        foresight: Prequential scores.
+    """
+    table = compact_table()
+    table.add_column("ahead", no_wrap=True)
+    for metric in foresight.metrics:
+        table.add_column(f" {metric}", justify="right", no_wrap=True)
+    for lead in (*foresight.leads, ""):
+        scores = (foresight.score(metric, lead=lead) for metric in foresight.metrics)
+        table.add_row(lead or "all", *(format_short(score.value) for score in scores))
     return table
 
 

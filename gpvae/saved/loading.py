@@ -11,7 +11,7 @@ from callbacks.checkpoint import load_state, read_checkpoint
 from callbacks.data_identity import CLASS_KEY, DESCRIPTION_KEY
 from datamodules.era5 import SeriesDescription
 from gpvae.cli.allowed_classes import refusal_message
-from gpvae.modules import SVGPVAE, ContinualModule, StreamingGP
+from gpvae.modules import ContinualModule, SeriesModule, StreamingGP
 from gpvae.results import run_config
 from gpvae.saved.command import read_description
 from gpvae.saved.point_run import SavedPointRun
@@ -40,11 +40,11 @@ def load(path: str | Path, *, allow: Iterable[str] = ()) -> SavedRun[Any]:
     checkpoint = read_checkpoint(file)
     module = build_module(checkpoint, file, tuple(allow))
     plain = checkpoint.get(DESCRIPTION_KEY) or read_description(folder, file, tuple(allow))
-    if isinstance(module, SVGPVAE):
+    if isinstance(module, SeriesModule):
         return SavedSeriesRun(folder, module, file, SeriesDescription.from_plain(plain), tuple(allow))
     if isinstance(module, StreamingGP):
         return SavedPointRun(folder, module, file, plain, tuple(allow))
-    raise ValueError(f"{file} is of {type(module).__name__}: runs of SVGPVAE and StreamingGP can be loaded")
+    raise ValueError(f"{file} is of {type(module).__name__}: runs of SVGPVAE, SeriesGP and StreamingGP can be loaded")
 
 
 def find_checkpoint(path: Path) -> Path:
@@ -95,7 +95,7 @@ def build_module(checkpoint: dict[str, Any], file: Path, allow: tuple[str, ...])
     known = inspect.signature(found).parameters
     try:
         module = found(**{key: value for key, value in saved.items() if key in known})
-        module.on_load_checkpoint({**checkpoint, "hyper_parameters": module.hparams})
+        module.on_load_checkpoint(checkpoint)
         load_state(module, checkpoint, file)
     except Exception as error:
         raise ValueError(f"{file} cannot be loaded by {provenance.program()}{_made_by(file)}: {error}") from error

@@ -1,4 +1,4 @@
-"""A saved run of a GP-VAE on series."""
+"""A saved run on series."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from callbacks.predictions.summary import QUANTILES
 from datamodules import TaskStream
 from datamodules.era5 import SeriesDescription, SeriesStream
 from datamodules.era5.continuation import Continuation
-from gpvae.modules import SVGPVAE
+from gpvae.modules import SeriesModule
 from gpvae.saved.new_hours import NewData, check_gap, new_fields, with_earlier
 from gpvae.saved.run import DPI, SavedRun, counted
 from gpvae.saved.selection import find_locations, find_times, find_variables
@@ -28,8 +28,8 @@ WAITING = "waiting.nc"
 MAX_VARIABLES, MAX_LOCATIONS = 4, 2
 
 
-class SavedSeriesRun(SavedRun[SVGPVAE]):
-    """A run of `SVGPVAE` on series of several variables; `gpvae.load` makes one.
+class SavedSeriesRun(SavedRun[SeriesModule]):
+    """A run of `SVGPVAE` or `SeriesGP` on series of several variables; `gpvae.load` makes one.
 
     Attributes:
         description: Variables, locations, first hour and scale of the data.
@@ -38,7 +38,7 @@ class SavedSeriesRun(SavedRun[SVGPVAE]):
     def __init__(
         self,
         folder: Path,
-        module: SVGPVAE,
+        module: SeriesModule,
         checkpoint: Path,
         description: SeriesDescription,
         allow: Sequence[str] = (),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datamodules import TaskStream
 from gpvae.cli.run_folder import claimed
-from gpvae.metrics import task_table
+from gpvae.metrics import foresight_table, task_table
 from gpvae.modules import ContinualModule
 from gpvae.results import task_times
 from gpvae.saved.command import read_run_config, run_command
@@ -16,7 +16,7 @@ from gpvae.utils.atomic import replacing
 
 CHECKPOINTS, LAST_NAME = "checkpoints", "last.ckpt"
 #: Results that are saved, beside checkpoints.
-RESULTS = (task_table.FILE_NAME, task_times.FILE_NAME, "events.out.tfevents.*")
+RESULTS = (task_table.FILE_NAME, foresight_table.FILE_NAME, task_times.FILE_NAME, "events.out.tfevents.*")
 
 
 class Staged:

@@ -31,7 +31,9 @@ def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x") -> Tensor:
     return x
 
 
-def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str = "y") -> Tensor:
+def targets(
+    y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str = "y", *, missing: bool = False
+) -> Tensor:
     """Targets `[*L, N]` of any array type that match the inputs `[N, D]`.
 
     Args:
@@ -39,6 +41,7 @@ def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str
         x: The inputs, checked.
         batch_shape: `*L` of the kernel.
         name: Name to use in errors.
+        missing: Whether NaN are allowed, as missing values.
     """
     y = _tensor(y, name).to(x)
     if not batch_shape and y.ndim == 2 and y.shape[-1] == 1:
@@ -46,8 +49,26 @@ def targets(y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str
     expected = (*batch_shape, len(x))
     if tuple(y.shape) != expected:
         raise ValueError(f"{name} has shape {tuple(y.shape)}, expected {expected} to match x of shape {tuple(x.shape)}")
-    _finite(y, name)
+    _finite(torch.where(y.isnan(), 0.0, y) if missing else y, name, "infinite" if missing else "NaN or infinite")
     return y
+
+
+def per_point(name: str, values: ArrayLike | Tensor | float, y: Tensor, *, positive: bool) -> Tensor:
+    """Values for targets `[*L, N]`, broadcast to their shape; raise unless they are positive, or at least zero."""
+    v = _tensor(values, name).to(y)
+    try:
+        v = v.expand(y.shape)
+    except RuntimeError:
+        raise ValueError(
+            f"{name} has shape {tuple(v.shape)}, expected one value or a shape that broadcasts to that of the targets, "
+            f"{tuple(y.shape)}"
+        ) from None
+    _finite(v, name)
+    wrong = v <= 0 if positive else v < 0
+    if bool(wrong.any()):
+        least = "positive" if positive else "zero or more"
+        raise ValueError(f"{name} must be {least}; got {float(v[wrong][0]):g} among them")
+    return v
 
 
 def choice(name: str, value: str, choices: Iterable[str]) -> None:
@@ -77,16 +98,17 @@ def _tensor(values: ArrayLike | Tensor, name: str) -> Tensor:
     array = np.array(values)  # a copy, because torch does not take read-only or reversed arrays
     if array.dtype.kind not in "fiub":
         raise TypeError(
-            f"{name} has values of type {array.dtype}, expected numbers; convert dates to hours or days since a start"
+            f"{name} has values of type {array.dtype}, expected numbers or datetimes; convert text by "
+            "pandas.to_datetime, durations to hours or days"
         )
     return torch.from_numpy(array)
 
 
-def _finite(values: Tensor, name: str) -> None:
+def _finite(values: Tensor, name: str, what: str = "NaN or infinite") -> None:
     bad = ~torch.isfinite(values)
     if bool(bad.any()):
         where = tuple(int(i) for i in bad.nonzero()[0])
         raise ValueError(
-            f"{name} has {int(bad.sum())} NaN or infinite value(s), the first at index {where}; "
+            f"{name} has {int(bad.sum())} {what} value(s), the first at index {where}; "
             "remove these points or fill in the values"
         )

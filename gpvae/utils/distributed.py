@@ -24,6 +24,15 @@ def sum_over_processes(value: Tensor) -> Tensor:
     return value
 
 
+def of_first_process(value: Tensor) -> Tensor:
+    """A tensor of the first process, on each of them; the tensor itself if there is only one process."""
+    if not _is_distributed():
+        return value
+    value = value.clone()
+    dist.broadcast(value, src=0)
+    return value
+
+
 def own_items(number: int) -> Tensor:
     """The items of this process among 0, 1, ...: every W-th, starting with its rank."""
     return torch.arange(rank(), number, num_processes())

@@ -100,7 +100,7 @@ def squared_gradients(vae: GPVAE, features: TimeFeatures, past: Site, y: Tensor,
         encoded = tuple(part.detach().requires_grad_() for part in vae.encode(features.times, y, mask))
         q = vae.infer(features, past, *encoded)
         f = sample(q, features, noise)
-        decoded = vae.decode(features.times, f)
+        decoded = vae.decoder(f, vae.clock(features.times))
         value = bound(q, past, decoded, y, mask).sum()
         by_output = torch.autograd.grad(value, (*encoded, *decoded))
     clock = vae.clock(features.times).expand(len(y), -1, -1)

@@ -25,11 +25,12 @@ class Replay(nn.Module):
     Args:
         decoder: The decoder that is trained.
         num_times: Number of past times available in a task, drawn anew for each task.
-        num_draws: Number of these times that each step uses.
+        num_draws: Number of these times that each step uses; a quarter of them if not given.
     """
 
-    def __init__(self, decoder: Decoder, num_times: int = 256, num_draws: int = 64) -> None:
+    def __init__(self, decoder: Decoder, num_times: int = 256, num_draws: int | None = None) -> None:
         super().__init__()
+        num_draws = max(1, num_times // 4) if num_draws is None else num_draws
         if num_times < 1 or num_draws < 1:
             raise ValueError(f"replay needs at least one time and one draw, got {num_times=}, {num_draws=}")
         self.before = copy.deepcopy(decoder).requires_grad_(False)
@@ -77,6 +78,19 @@ class Replay(nn.Module):
         blur = (shown.variance - past.variance).clamp_min(0).sqrt()
         common = torch.minimum(past.stddev, shown.stddev) * noise
         with torch.no_grad():
-            target = Normal(*self.before(past.mean + past.stddev * noise, self.clock[index]))
+            target = self.before(past.mean + past.stddev * noise, self.clock[index])
         f = shown.mean + common + blur * extra_noise
-        return kl_divergence(target, Normal(*decoder(f, self.clock[index]))).mean((-2, -1))
+        return divergence(target, decoder(f, self.clock[index])).mean((-2, -1))
+
+
+def divergence(target: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Tensor:
+    """KL between the likelihoods of two decoders, `[..., T, V]`, with one term for each of the scales they give.
+
+    Args:
+        target: Outputs of the previous decoder.
+        outputs: Outputs of the present one; as in its bound, a predicted scale is trained on the side.
+    """
+    kl = kl_divergence(Normal(target[0], target[1]), Normal(outputs[0], outputs[1]))
+    for before, scale in zip(target[2:], outputs[2:], strict=True):
+        kl = kl + kl_divergence(Normal(target[0], before), Normal(outputs[0].detach(), scale))
+    return kl

@@ -7,6 +7,7 @@ from lightning.pytorch.utilities import rank_zero_warn
 from torch import Tensor, nn
 
 from gpvae.diagnostics import ResolutionWarning
+from gpvae.inducing.time import WindowedMemory
 from gpvae.vae.model import GPVAE
 
 #: Minimum mean share of the latents' prior variance to resolve. On the ERA5 sample, the NLPD rises below it, and has
@@ -14,8 +15,26 @@ from gpvae.vae.model import GPVAE
 MIN_RESOLVED = 0.95
 #: Larger numbers of variables are not tried.
 MAX_ADVISED = 1024
+#: Lengthscales start no shorter than this multiple of the shortest allowed.
+START_ABOVE = 1.01
 #: Number of times, spread over the stream, at which the share is measured.
 NUM_TIMES = 512
+
+
+@torch.no_grad()
+def limit_lengthscales(vae: GPVAE, horizon: float) -> None:
+    """Keep lengthscales above the shortest that the inducing variables can follow over the whole stream.
+
+    Args:
+        vae: The model, with a kernel of `latent_kernel`.
+        horizon: Length of the stream; 0 for no limit. Variables over a sliding window have none.
+    """
+    family, kernel = vae.posterior.inducing, vae.kernel
+    if horizon > 0 and not isinstance(family, WindowedMemory):
+        shortest = horizon / family.num_inducing
+        start = kernel.lengthscale.clamp_min(START_ABOVE * shortest)
+        kernel.raw_lengthscale_constraint.lower_bound.fill_(shortest)
+        kernel.lengthscale = start
 
 
 class Resolution(nn.Module):
@@ -33,6 +52,30 @@ class Resolution(nn.Module):
         super().__init__()
         self.register_buffer("start", torch.zeros((), dtype=torch.float64))
         self.register_buffer("share", torch.ones((), dtype=torch.float64))
+
+    def begin(self, vae: GPVAE, times: Tensor, horizon: float) -> None:
+        """Begin a task. Limit lengthscales before the first one; warn when the stream outgrows what they allow for.
+
+        Args:
+            vae: The model, before its inducing variables advance to the task.
+            times: Times of the task, `[T]`.
+            horizon: Length of the stream that the memory is to hold; 0 for no limit.
+        """
+        if not vae.posterior.inducing.started:
+            self.start.copy_(times[0])
+            limit_lengthscales(vae, horizon)
+            return
+        family, shortest = vae.posterior.inducing, vae.kernel.raw_lengthscale_constraint.lower_bound
+        length = float(shortest) * family.num_inducing
+        first, last = (float(time - self.start) for time in (times[0], times[-1]))
+        if length > 0 and first <= length < last:
+            rank_zero_warn(
+                f"the stream outgrows its horizon: {family.num_inducing} {type(family).__name__} variables hold "
+                f"{length:,.0f} units of time at lengthscales of {float(shortest):.3g}, and this task ends at "
+                f"{last:,.0f}. Learning goes on, but what is kept of the whole past becomes smoother with every task. "
+                "To keep its detail, start again with a longer horizon and num_inducing raised in proportion",
+                category=ResolutionWarning,
+            )
 
     def measure(self, vae: GPVAE, end: float) -> None:
         """Measure the share from the start of the stream to a time, and warn if it has become too small."""

@@ -18,6 +18,9 @@ from gpvae.utils.row_store import Files, Memory, RowStore, compute_rows, select_
 #: Maximum number of elements of precisions in a chunk of series: 8 MB, which fit into caches.
 MAX_ELEMENTS = 2**20
 
+#: A series with less than this share of the mean number of observations is observed less than others.
+MIN_SHARE = 0.9
+
 
 class SeriesPosterior(StreamingPosterior):
     """One site for each series and latent dimension, `[S, L]`; a process keeps those of its own series.
@@ -27,7 +30,8 @@ class SeriesPosterior(StreamingPosterior):
         latent_dim: Number of latent dimensions L.
         power: α of power expectation propagation; 0 is the variational bound.
         shared_precision: Keep one precision G for all series, the mean of theirs, and h for each. When a task ends,
-            posterior means stay as they are and covariances become equal.
+            posterior means stay as they are and covariances become equal. If None, do so as long as all series are
+            observed about as often as each other.
         folder: Keep sites in files of this folder instead of memory; files of the last two tasks are kept.
     """
 
@@ -35,6 +39,7 @@ class SeriesPosterior(StreamingPosterior):
     num_ended: Tensor
     num_files: Tensor
     fingerprint: Tensor
+    sharing: Tensor
 
     def __init__(
         self,
@@ -42,27 +47,37 @@ class SeriesPosterior(StreamingPosterior):
         latent_dim: int,
         *,
         power: float = 0.0,
-        shared_precision: bool = False,
+        shared_precision: bool | None = False,
         folder: str | Path | None = None,
     ) -> None:
         super().__init__(inducing, power)
         self.latent_dim, self.shared_precision = latent_dim, shared_precision
         self.folder = None if folder is None else Path(folder)
+        if shared_precision is None:
+            self.register_buffer("sharing", torch.ones((), dtype=torch.bool))
         for name in ("num_series", "num_ended", "num_files"):
             self.register_buffer(name, torch.zeros((), dtype=torch.int64))
-        self.rows = ("c", "h") if shared_precision else ("c", "h", "G")
         self._opened = True
         if self.folder is not None:
             self.register_buffer("fingerprint", torch.zeros((), dtype=torch.int64))
-            for name in self.rows:  # as plain attributes, which are neither moved to a device nor saved
-                rows = getattr(self, name)
-                delattr(self, name)
-                setattr(self, name, rows)
+            self._keep_out_of_state(self.rows)
 
     @property
     def configuration(self) -> str:
         """What the sites depend on; its checksum is in saved states, so the wording stays."""
+        if self.shared_precision is None:
+            return super().configuration + " and one precision while all series are observed alike"
         return super().configuration + (" and one precision for all series" if self.shared_precision else "")
+
+    @property
+    def shares(self) -> bool:
+        """Whether all series have one precision."""
+        return bool(self.sharing) if self.shared_precision is None else self.shared_precision
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The parts of the site that have a row for each series of this process."""
+        return _rows(self.shares)
 
     @property
     def site(self) -> Site:
@@ -110,36 +125,52 @@ class SeriesPosterior(StreamingPosterior):
                 ) from error
         super().begin(kernel, x)
 
-    def compute_site(self, name: str, series: Tensor, compute: Callable[[Tensor], Site]) -> Site:
+    def compute_site(
+        self, name: str, series: Tensor, compute: Callable[[Tensor], Site], chunk_size: int | None = None
+    ) -> Site:
         """Compute a site with a row for each series of this process, for some series at a time.
 
         Args:
             name: Name of the site.
             series: The series of this process.
             compute: Computes the site of some series.
+            chunk_size: Number of series at a time; `chunk_size` of the posterior if not given.
         """
 
         def parts(chunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
             site = compute(chunk)
             return site.c, site.h, site.G
 
-        return Site(*compute_rows(self.row_store(name), ("c", "h", "G"), series, self.chunk_size, parts))
+        chunk_size = chunk_size or self.chunk_size
+        return Site(*compute_rows(self.row_store(name), ("c", "h", "G"), series, chunk_size, parts))
 
-    def end_series(self, frame: Frame, num_series: int, compute: Callable[[Tensor], Site]) -> None:
+    def end_series(
+        self,
+        frame: Frame,
+        num_series: int,
+        compute: Callable[[Tensor], Site],
+        *,
+        mask: Tensor | None = None,
+        chunk_size: int | None = None,
+    ) -> None:
         """Consolidate a task.
 
         Args:
             frame: The frame of the task.
             num_series: Number of series on all processes.
             compute: Computes the sites of some series, including past and task.
+            mask: Which values of all series are observed, `[S, T, V]`; all if not given.
+            chunk_size: Number of series at a time, see `compute_site`.
         """
         series, name = self.own_series(num_series), _task_name(int(self.num_ended) + 1)
-        if self.shared_precision:
+        if self.shared_precision is None and mask is not None and not observed_alike(mask, series):
+            self._stop_sharing()
+        if self.shares:
             sums = [compute(chunk).G.sum(0, keepdim=True) for chunk in series.split(self.chunk_size)]
             G = sum_over_processes(torch.stack(sums).sum(0)) / num_series
             site = self.compute_site(name, series, lambda chunk: compute(chunk).with_precision(G))
         else:
-            site = self.compute_site(name, series, compute)
+            site = self.compute_site(name, series, compute, chunk_size)
         self.end(frame, site)
         self.num_ended += 1
         self.num_series.fill_(num_series)
@@ -170,7 +201,21 @@ class SeriesPosterior(StreamingPosterior):
         """
         if num_processes() > 1 and self.folder is None and state[prefix + "num_ended"] > 0:
             own = slice(rank(), None, num_processes())
-            state.update({prefix + name: state[prefix + name][own] for name in self.rows})
+            rows = _rows(bool(state.get(prefix + "sharing", self.shared_precision)))
+            state.update({prefix + name: state[prefix + name][own] for name in rows})
+
+    def _keep_out_of_state(self, names: tuple[str, ...]) -> None:
+        """Make buffers plain attributes, which are neither moved to a device nor saved: their rows are in files."""
+        for name in names:
+            rows = getattr(self, name)
+            delattr(self, name)
+            setattr(self, name, rows)
+
+    def _stop_sharing(self) -> None:
+        """Keep a precision for each series from now on."""
+        self.sharing.fill_(False)
+        if self.folder is not None and "G" in self._buffers:
+            self._keep_out_of_state(("G",))
 
     def _set_site(self, site: Site) -> None:
         """Set the site without copying it, contiguous like a loaded one."""
@@ -178,6 +223,8 @@ class SeriesPosterior(StreamingPosterior):
         self._opened = True
 
     def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *args: Any, **kwargs: Any) -> None:
+        if self.shared_precision is None and not bool(state_dict.get(prefix + "sharing", True)):
+            self._stop_sharing()
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         if self.folder is not None and self.started:
             self._check_run(self._files_of_all())
@@ -229,6 +276,22 @@ class SeriesPosterior(StreamingPosterior):
 def _fingerprint(rows: Tensor) -> Tensor:
     """The sum of the bit patterns as integers, which changes with any row and adds up over processes."""
     return rows.view(torch.int64).sum()
+
+
+def observed_alike(mask: Tensor, series: Tensor) -> bool:
+    """Whether no series has much fewer observations than the others, of any process.
+
+    Args:
+        mask: Which values of all series are observed, `[S, T, V]`.
+        series: The series of this process.
+    """
+    counts = torch.stack([select_rows(mask, one).sum() for one in series.split(1)]).double()
+    total, number = sum_over_processes(torch.stack([counts.sum(), torch.full_like(counts[0], len(counts))]))
+    return not bool(sum_over_processes((counts < MIN_SHARE * total / number).sum()))
+
+
+def _rows(shares: bool) -> tuple[str, ...]:
+    return ("c", "h") if shares else ("c", "h", "G")
 
 
 def _task_name(number: int) -> str:

@@ -54,6 +54,10 @@ class SeriesTask:
         """Observations and mask of some series of this process, `[B, T, V]`."""
         return select_rows(self.y, series), select_rows(self.mask, series)
 
+    def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Observations and mask of the series of this process, for some series at a time."""
+        return map(self.observations, self.series.split(CHUNK_SIZE))
+
     def num_observed(self) -> int:
         """The number of observations of the series of this process."""
         return sum(len(values) for values in self._observed())
@@ -64,7 +68,7 @@ class SeriesTask:
 
     def _observed(self) -> Iterator[Tensor]:
         """The observed values, for some series at a time."""
-        return (y[mask] for y, mask in map(self.observations, self.series.split(CHUNK_SIZE)))
+        return (y[mask] for y, mask in self.chunks())
 
 
 def check_observations(num_variables: int, times: Tensor, y: Tensor, mask: Tensor) -> None:

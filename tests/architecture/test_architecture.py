@@ -15,7 +15,7 @@ import pytest
 from tests.packaging.sources import PACKAGES, ROOT
 
 #: What a stranger can take in at a glance.
-MAX_ROOT_MODULES, MAX_LINES, MAX_MEDIAN_LINES = 14, 300, 120
+MAX_ROOT_MODULES, MAX_LINES, MAX_MEDIAN_LINES = 16, 300, 120
 ONLY_ABOVE = "only the command line and saved runs import callbacks and data"
 #: A module, an import that breaks a rule, and the rule.
 VIOLATIONS = [

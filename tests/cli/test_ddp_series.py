@@ -20,6 +20,7 @@ MODEL: dict[str, Any] = {
     "latent_dim": 4,
     "hidden_dim": 16,
     "consolidation": "both",
+    "shared_precision": False,
 }
 DATA: dict[str, Any] = {
     "class_path": "ERA5",

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,12 @@ from tests.cli.test_resume import RUN, results
 COMMAND = ["fit", "-c", "small.yaml", "--checkpoint.every_n_steps", "2"]
 
 
-def kill_after(num_checkpoints: int, folder: Path) -> bool:
-    """Start the program, kill it after a number of checkpoints, and return whether it was still running."""
-    last = folder / RUN / "checkpoints" / "last.ckpt"
+def kill_after(num_checkpoints: int, folder: Path, command: Sequence[str] = COMMAND, run: Path = RUN) -> bool:
+    """Start the program, kill it after a number of new checkpoints, and return whether it was still running."""
+    last = folder / run / "checkpoints" / "last.ckpt"
+    there = {last.stat().st_mtime_ns} if last.exists() else set()
     process = subprocess.Popen(
-        [script(), *COMMAND],
+        [script(), *command],
         cwd=folder,
         env=environment(),
         stdout=subprocess.DEVNULL,
@@ -29,7 +31,7 @@ def kill_after(num_checkpoints: int, folder: Path) -> bool:
         start_new_session=True,
     )
     seen: set[int] = set()
-    while process.poll() is None and len(seen) < num_checkpoints:
+    while process.poll() is None and len(seen - there) < num_checkpoints:
         if last.exists():
             seen.add(last.stat().st_mtime_ns)
         time.sleep(0.0005)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tensorboard.backend.event_processing import io_wrapper
 
 from gpvae.cli import run_folder
 
@@ -29,6 +30,11 @@ def test_options_that_do_not_change_the_data_are_not_in_the_name(option: str, se
     assert run_folder.default_name(["era5.yaml"], [f"--{section}.{option}", "1"]) == "era5"
 
 
+def test_options_whose_change_is_accepted_are_not_in_the_name() -> None:
+    args = ["--accept", "changed", "--model.lr", "0.1", "--model.num_inducing", "9"]
+    assert run_folder.default_name(["era5.yaml"], args, ["model.lr"]) == "era5_num_inducing_9"
+
+
 def test_a_name_never_leaves_the_folder() -> None:
     assert "/" not in run_folder.default_name(["a.yaml"], ["--data.paths", "../../etc/*.nc"])
 
@@ -50,6 +56,21 @@ def test_results_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
     kept = sorted(file.read_text() for file in (tmp_path / ".earlier" / "toy").glob("*/task_metrics.csv"))
     assert kept == ["first", "second"]
     assert not folder.exists()
+
+
+def test_tensorboard_does_not_list_earlier_runs(tmp_path: Path) -> None:
+    older = tmp_path / ".earlier" / "toy" / "seed_1_2020-01-01_00-00-00"  # of a version that left it as it was
+    folder = tmp_path / "toy" / "seed_1"
+    for one in (older, folder):
+        one.mkdir(parents=True)
+        (one / "events.out.tfevents.123.machine.7.0").write_text("scores")
+    run_folder.clear(folder)
+    folder.mkdir()
+    (folder / "events.out.tfevents.456.machine.8.0").touch()
+    listed = [Path(found) for found in io_wrapper.GetLogdirSubdirectories(str(tmp_path))]
+    assert listed == [folder]
+    hidden = sorted((tmp_path / ".earlier").rglob("events.out.earlier-events.123.machine.7.0"))
+    assert [log.read_text() for log in hidden] == ["scores", "scores"]
 
 
 def test_one_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,3 +150,17 @@ def test_no_points_and_points_without_targets() -> None:
         assert orders(TaskLoader(*points(0), batch_size, num_batches=3, allow_empty=True)) == []
     with pytest.raises(ValueError, match="x has 3 points and y has 2"):
         TaskLoader(points(3)[0], points(2)[1])
+
+
+@given(teams(), st.integers(1, 100))
+def test_a_minimum_of_batches_is_reached_by_whole_passes(team: list[TaskLoader], min_batches: int) -> None:
+    one_pass = len(team[0])
+    for loader in team:
+        loader.min_batches = min_batches
+    lengths = {len(loader) for loader in team}
+    (length,) = lengths
+    assert length % one_pass == 0
+    assert max(min_batches, one_pass) <= length < min_batches + one_pass
+    given_out = [point for loader in team for batch in orders(loader) for point in batch]
+    counts = torch.tensor(given_out).bincount()
+    assert set(counts.tolist()) == {length // one_pass}

@@ -3,8 +3,9 @@
 import pytest
 import torch
 from gpytorch.likelihoods import BernoulliLikelihood
+from gpytorch.means import ZeroMean
 
-from gpvae import OnlineGP, bounds, online_gp
+from gpvae import OnlineGP, bounds, predictive_gp
 from gpvae.bounds import expected_log_likelihood, online_elbo
 from gpvae.kernels import covariance, variance
 from gpvae.sites import Site
@@ -84,7 +85,7 @@ def test_many_variables_give_the_exact_gp(family: str, num_inducing: int, num_ta
     """With M large, posterior and bound are those of GP regression on all data, in one task or in several."""
     x, y = wave()
     kernel = matern(nu=2.5)
-    gp = OnlineGP(FAMILIES[family](num_inducing), kernel, gaussian())
+    gp = OnlineGP(FAMILIES[family](num_inducing), kernel, gaussian(), mean=ZeroMean())
     for task in tasks(num_tasks, 60):
         gp.update(*task)
     with torch.no_grad():
@@ -101,7 +102,7 @@ def test_more_fourier_features_never_hurt(nu: float) -> None:
     x, y = wave()
     kernel = matern(nu=nu)
     bounds = [
-        float(OnlineGP(FAMILIES["FourierFeatures"](m), kernel, gaussian()).update(x, y).bound())
+        float(OnlineGP(FAMILIES["FourierFeatures"](m), kernel, gaussian(), mean=ZeroMean()).update(x, y).bound())
         for m in (11, 51, 101, 201, 401)
     ]
     assert bounds == sorted(bounds)
@@ -124,7 +125,7 @@ def test_the_size_of_chunks_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> 
     """Points are processed in chunks only to save memory."""
     x, y = wave(30)
     whole = model(FAMILIES["LegS"](20)).update(x, y)
-    for module in (bounds, online_gp):
+    for module in (bounds, predictive_gp):
         monkeypatch.setattr(module, "CHUNK_SIZE", 7)
     parts = model(FAMILIES["LegS"](20)).update(x, y)
     torch.testing.assert_close(parts.bound(), whole.bound(), rtol=1e-10, atol=0)

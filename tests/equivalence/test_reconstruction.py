@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from gpytorch.means import ZeroMean
 from torch import Tensor
 
 from gpvae import OnlineGP
@@ -26,7 +27,7 @@ def basis(family: str, s: Tensor, num: int) -> Tensor:
 @pytest.mark.parametrize("family", ["LegS", "CosS"])
 def test_q_of_u_is_the_distribution_of_the_projections_of_q_of_f(family: str) -> None:
     """Mean and covariance of ∫ f g_m ω, by quadrature over the posterior of f, after three tasks."""
-    gp = OnlineGP(FAMILIES[family](7), rbf(), gaussian())
+    gp = OnlineGP(FAMILIES[family](7), rbf(), gaussian(), mean=ZeroMean())
     for x, y in tasks(3):
         gp.update(x, y)
     end = float(wave()[0].max())
@@ -63,7 +64,7 @@ def test_reconstruction_approaches_the_posterior_as_the_basis_grows(family: str)
     s = torch.linspace(0.3, 2.6, 50, dtype=torch.float64)
     errors = []
     for m in (5, 10, 20, 40):
-        gp = OnlineGP(FAMILIES[family](m), rbf(), gaussian()).update(x, y)
+        gp = OnlineGP(FAMILIES[family](m), rbf(), gaussian(), mean=ZeroMean()).update(x, y)
         errors.append(float((gp.reconstruct(s).mean - gp.latent(s).mean).abs().max()))
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < (1e-4 if family == "LegS" else 1e-2)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from gpytorch.kernels import ScaleKernel
+from gpytorch.means import ZeroMean
 from torch import Tensor
 
 from gpvae import OnlineGP
@@ -44,7 +45,7 @@ def textbook(families: list[InducingVariables], kernels: list[ScaleKernel], data
 def stream_and_textbook(family: str, kernels: list[ScaleKernel]) -> tuple[dense.Gaussian, dense.Gaussian, OnlineGP]:
     """The same tasks absorbed by OnlineGP and by the textbook update."""
     data = tasks(3, 75)
-    gp = OnlineGP(FAMILIES[family](6), matern(), gaussian())
+    gp = OnlineGP(FAMILIES[family](6), matern(), gaussian(), mean=ZeroMean())
     families = []
     for kernel, (x, y) in zip(kernels, data, strict=True):
         gp.kernel.load_state_dict(kernel.state_dict())
@@ -86,7 +87,7 @@ def test_hyperparameters_may_change_between_tasks(family: str) -> None:
 def test_hyperparameters_changed_after_the_last_task_keep_the_likelihood_of_u(family: str) -> None:
     """Predictions under another kernel use q(u) ∝ p_new(u) q_old(u) / p_old(u)."""
     data = tasks(1, 40)
-    gp = OnlineGP(FAMILIES[family](6), matern(), gaussian()).update(*data[0])
+    gp = OnlineGP(FAMILIES[family](6), matern(), gaussian(), mean=ZeroMean()).update(*data[0])
     old_prior, old = kuu(gp.inducing, gp.kernel), q_of_u(gp.posterior, gp.kernel)
     gp.kernel.base_kernel.lengthscale, gp.kernel.outputscale = 0.8, 0.7
     new_prior = kuu(gp.inducing, gp.kernel)
@@ -117,7 +118,7 @@ def test_new_points_that_contain_the_old_ones_lose_nothing() -> None:
     (Without the screening the new points would say more about the old data than the old points did.)
     """
     kernel = matern(nu=0.5)
-    gp = OnlineGP(Growing(5, trainable=False), kernel, gaussian())
+    gp = OnlineGP(Growing(5, trainable=False), kernel, gaussian(), mean=ZeroMean())
     for x, y in tasks(3, 60):
         gp.update(x, y)
     assert_batch_sgpr(gp, kernel)
@@ -125,10 +126,10 @@ def test_new_points_that_contain_the_old_ones_lose_nothing() -> None:
 
 def test_fixed_variables_lose_nothing() -> None:
     """Fourier features do not move, so a stream equals batch SGPR on all data."""
-    gp = OnlineGP(FAMILIES["FourierFeatures"](15), matern(), gaussian())
+    gp = OnlineGP(FAMILIES["FourierFeatures"](15), matern(), gaussian(), mean=ZeroMean())
     for x, y in tasks(4, 60):
         gp.update(x, y)
-    whole = OnlineGP(FAMILIES["FourierFeatures"](15), matern(), gaussian()).update(*wave(60))
+    whole = OnlineGP(FAMILIES["FourierFeatures"](15), matern(), gaussian(), mean=ZeroMean()).update(*wave(60))
     torch.testing.assert_close(gp.latent(S).mean, whole.latent(S).mean, rtol=0, atol=1e-7)
     torch.testing.assert_close(gp.latent(S).variance, whole.latent(S).variance, rtol=0, atol=1e-7)
     torch.testing.assert_close(gp.bound(), whole.bound(), rtol=0, atol=1e-4)
@@ -137,7 +138,7 @@ def test_fixed_variables_lose_nothing() -> None:
 def test_points_that_all_stay_lose_nothing() -> None:
     """With the same Z in every task a stream is batch SGPR on all data with that Z."""
     kernel = matern(nu=1.5)
-    gp = OnlineGP(Points(5, trainable=False, keep=1.0), kernel, gaussian())
+    gp = OnlineGP(Points(5, trainable=False, keep=1.0), kernel, gaussian(), mean=ZeroMean())
     for x, y in tasks(4, 60):
         gp.update(x, y)
     assert_batch_sgpr(gp, kernel)

@@ -7,6 +7,7 @@ import torch
 from gpytorch.constraints import GreaterThan, Interval
 from gpytorch.kernels import MaternKernel, RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ZeroMean
 from gpytorch.priors import LogNormalPrior
 from torch import Tensor
 
@@ -175,7 +176,8 @@ def test_frozen_parameters_stay() -> None:
 
 def test_nothing_to_fit_is_fine() -> None:
     """All frozen: nothing happens."""
-    gp = OnlineGP(CosS(40), rbf(0.9, 1.0).requires_grad_(False), gaussian(0.3).requires_grad_(False))
+    fixed = rbf(0.9, 1.0).requires_grad_(False), gaussian(0.3).requires_grad_(False)
+    gp = OnlineGP(CosS(40), *fixed, mean=ZeroMean())
     before = snapshot(gp)
     gp.fit_hyperparameters(*wave(20))
     assert states_equal(before, snapshot(gp))
@@ -242,7 +244,7 @@ def test_a_sum_of_kernels_is_fitted() -> None:
 def test_a_fit_in_the_middle_of_a_stream_looks_at_its_batch_alone() -> None:
     """The sparse objective begins with the batch, not with the memory of the stream."""
     x, y = wave(60)
-    later, first = (OnlineGP(LegS(25), rbf(1.0, 1.0), gaussian()) for _ in range(2))
+    later, first = (OnlineGP(LegS(25), rbf(1.0, 1.0), gaussian(), mean=ZeroMean()) for _ in range(2))
     later.update(x - 3.0, y)
     for gp in (later, first):
         gp.fit_hyperparameters(x, y, max_exact=20)

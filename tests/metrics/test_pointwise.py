@@ -157,13 +157,14 @@ def test_names() -> None:
     assert {name: target_of(name) for name in METRICS} == {
         "nlpd": LOWER,
         "rmse": LOWER,
+        "crps": LOWER,
         "ece": LOWER,
         "coverage": Target(0.9),
         "accuracy": HIGHER,
     }
     assert target_of("mse") == LOWER
     assert Coverage.higher_is_better is None
-    with pytest.raises(ValueError, match="there are nlpd, rmse, ece, coverage, accuracy"):
+    with pytest.raises(ValueError, match="there are nlpd, rmse, crps, ece, coverage, accuracy"):
         find_metric("mse")
     with pytest.raises(ValueError, match="there are gaussian"):
         for_likelihood("student")

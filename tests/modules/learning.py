@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+from gpytorch.means import ZeroMean
 from lightning import Trainer
 from torch import Tensor
 
@@ -43,7 +44,7 @@ def library(
     preset, dim = find_method(method), data.input_dim
     family = preset.family_in_space if dim > 1 and preset.family_in_space else preset.family
     families = build_families(family, num_inducing, dim, 0, {**preset.options, **(family_options or {})})
-    gp = OnlineGP(families, build_kernel(preset.kernel, dim), LIKELIHOODS[likelihood]())
+    gp = OnlineGP(families, build_kernel(preset.kernel, dim), LIKELIHOODS[likelihood](), mean=ZeroMean())
     gp.kernel.base_kernel.lengthscale, gp.kernel.outputscale = KERNEL["lengthscale"], KERNEL["outputscale"]
     if likelihood == "gaussian":
         gp.likelihood.noise = 0.02

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from gpytorch.means import ZeroMean
 
 from gpvae import OnlineGP
 from gpvae.inducing import LegSRecurrence
@@ -45,8 +46,10 @@ def test_duplicated_points_count_as_often_as_they_come(family: str) -> None:
     """Two copies of a point equal one with half the noise (on a path they also take twice as long)."""
     x, y = wave(15)
     num = 8 if "Points" not in family else 15
-    twice = OnlineGP(FAMILIES[family](num), matern(), gaussian(0.2)).update(torch.cat([x, x]), torch.cat([y, y]))
-    once = OnlineGP(FAMILIES[family](num), matern(), gaussian(0.1)).update(x, y)
+    twice = OnlineGP(FAMILIES[family](num), matern(), gaussian(0.2), mean=ZeroMean()).update(
+        torch.cat([x, x]), torch.cat([y, y])
+    )
+    once = OnlineGP(FAMILIES[family](num), matern(), gaussian(0.1), mean=ZeroMean()).update(x, y)
     torch.testing.assert_close(twice.latent(S).mean, once.latent(S).mean, rtol=0, atol=1e-4)
     torch.testing.assert_close(twice.latent(S).variance, once.latent(S).variance, rtol=0, atol=1e-4)
 

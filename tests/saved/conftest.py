@@ -26,7 +26,7 @@ def all_weather() -> xr.Dataset:
 @pytest.fixture(scope="session")
 def _series(tmp_path_factory: pytest.TempPathFactory, all_weather: xr.Dataset) -> Path:
     folder = tmp_path_factory.mktemp("series")
-    write_config(folder, "weather.yaml", model={**MODEL, "consolidation": "replay"}, data=DATA)
+    write_config(folder, "weather.yaml", model={**MODEL, "consolidation": "replay", "horizon": 120.0}, data=DATA)
     write_old(all_weather.isel(time=slice(0, NUM_HOURS)), folder / "0.nc", packed=False)  # single-precision coordinates
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -173,3 +173,29 @@ def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_learnt(tmp_p
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match=r"cannot keep sites in .*file/sites \(Not a directory\): choose a folder"):
         learnt(num_tasks=1, sites_folder=str(tmp_path / "file" / "sites"))
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_one_precision_is_shared_until_series_are_observed_differently(folder: bool, tmp_path: Path) -> None:
+    options = {"shared_precision": None, "sites_folder": str(tmp_path) if folder else None}
+    module = learnt(2, masked=0.0, **options)
+    posterior = module.vae.posterior
+    assert posterior.shares
+    assert posterior.G.shape[0] == 1
+    times, y, mask = task(2, masked=0.0)
+    mask[0, 3:] = False
+    learn(module, (times, y, mask))
+    assert not posterior.shares
+    assert posterior.G.shape[0] == NUM_SERIES
+    assert float((posterior.G[0] - posterior.G[1]).abs().max()) > 0
+    again = learnt(0, **options)
+    again.load_state_dict(module.state_dict())
+    assert not again.vae.posterior.shares
+    assert all(map(torch.equal, predictions(again), predictions(module)))
+    learn(again, task(3, masked=0.0))
+    assert again.vae.posterior.G.shape[0] == NUM_SERIES
+
+
+def test_complete_series_share_one_precision_as_if_asked_to() -> None:
+    chosen, asked = (learnt(masked=0.0, shared_precision=shared) for shared in (None, True))
+    assert all(map(torch.equal, predictions(chosen), predictions(asked)))

@@ -5,10 +5,12 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from datetime import UTC
 from pathlib import Path
 from typing import Any, TypeVar
 
 import cdsapi
+import numpy as np
 from ecmwf.datastores import Remote
 from ecmwf.datastores.processing import DownloadError
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_warn
@@ -45,6 +47,17 @@ class Store:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", module=r"ecmwf\.")  # that it cannot be reached is an error below
             self.client = self._call(self._connect)
+
+    def last_hour(self) -> np.datetime64:
+        """The last hour for which the store has data, including preliminary ones.
+
+        Raises:
+            DownloadFailed: The store does not say.
+        """
+        end = self._retry(lambda: self.client.get_collection(DATASET).end_datetime)
+        if end is None:
+            raise DownloadFailed("The Climate Data Store does not say how far ERA5 goes: give `end` as a date.")
+        return np.datetime64(end.astimezone(UTC).replace(tzinfo=None), "s")
 
     def submit(self, request: Request, asked_before: bool) -> Remote:
         """Submit a request, once; a job whose number was lost is found again.

@@ -77,6 +77,20 @@ def downloaded(wanted: Sequence[Request], hours: float) -> list[str]:
         deadline.sleep(retry.POLL_INTERVAL)
 
 
+def count_preliminary(wanted: Sequence[Request]) -> int:
+    """The number of hours in downloaded files that were preliminary (ERA5T) when they were downloaded.
+
+    Args:
+        wanted: The requests, as from `month_requests`.
+    """
+    hours: dict[str, int] = {}
+    for request in wanted:
+        counts = [record.preliminary_hours for record in _indivisible(request)]
+        days = len(request["day"]) * len(request["time"])
+        hours[title(request)] = min(sum(counts), days)  # halves may be of the same days
+    return sum(hours.values())
+
+
 def _indivisible(request: Request) -> list[JobRecord]:
     """The requests that are sent for one: itself, or halves of it where it is known to be too large."""
     record = JobRecord.load(request)

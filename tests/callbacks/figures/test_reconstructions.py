@@ -54,8 +54,9 @@ def test_figures_are_logged_and_saved_after_each_task_and_change_nothing(tmp_pat
     learn(tmp_path, small_model(), toy_series(), TaskReport(print_table=False), unchanged)
     assert unchanged.num_calls == 2
     assert sorted(path.name for path in (tmp_path / "figures").glob("*")) == [
-        *("forgetting_coverage.png", "forgetting_nlpd.png", "forgetting_rmse.png"),
-        *("reconstructions_01.png", "reconstructions_02.png", "skill.png"),
+        *("foresight.png", "forgetting_coverage.png", "forgetting_crps.png", "forgetting_nlpd.png"),
+        *("forgetting_rmse.png", "reconstructions_01.png", "reconstructions_02.png"),
+        *("skill.png", "skill_over_references.png"),
     ]
     events = EventAccumulator(str(tmp_path), size_guidance={IMAGES: 0})
     events.Reload()
@@ -63,8 +64,11 @@ def test_figures_are_logged_and_saved_after_each_task_and_change_nothing(tmp_pat
         "reconstructions": [1, 2],
         "forgetting/nlpd": [1, 2],
         "forgetting/rmse": [2],
+        "forgetting/crps": [2],
         "forgetting/coverage": [2],
         "skill": [2],
+        "skill_over_references": [2],
+        "foresight": [2],
     }
     for path in (tmp_path / "figures").glob("*.png"):
         with Image.open(path) as image:

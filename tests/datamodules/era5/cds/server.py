@@ -17,7 +17,7 @@ KEY = "5ecre7-0f-n0b0dy"
 DATASET = "reanalysis-era5-single-levels"
 FOR_EVER = 10**9
 
-Place = Literal["messages", "process", "post", "list", "status", "results", "head", "file"]
+Place = Literal["messages", "collection", "process", "post", "list", "status", "results", "head", "file"]
 
 
 @dataclass
@@ -89,6 +89,7 @@ class Store(http.server.ThreadingHTTPServer):
         self.jobs: dict[str, Job] = {}
         self.posts: list[dict[str, Any]] = []
         self.calls: list[tuple[Place, str, Message]] = []
+        self.latest: str | None = "2020-02-01T05:00:00Z"
         self.closing = threading.Event()
         self._numbers = count(1)
 
@@ -136,6 +137,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.handle_call("file", lambda: self.send_file(self.job().content))
         elif path == "/catalogue/v1/messages":
             self.handle_call("messages", lambda: self.reply({"messages": []}))
+        elif path == f"/catalogue/v1/collections/{DATASET}":
+            extent = {"temporal": {"interval": [["1940-01-01T00:00:00Z", self.server.latest]]}}
+            self.handle_call("collection", lambda: self.reply({"id": DATASET, "extent": extent}))
         elif last == DATASET:
             self.handle_call("process", lambda: self.reply({"id": DATASET}))
         elif path == "/retrieve/v1/jobs":

@@ -1,0 +1,24 @@
+"""Options of `SVGPVAE` that checkpoints saved before they existed do not have, and what was built then."""
+
+from collections.abc import Mapping
+from typing import Any
+
+FORMER: dict[str, Any] = {
+    "networks": "mlp",
+    "schedule": "constant",
+    "horizon": 0.0,
+    "latents": "series",
+    "num_series": None,
+    "replay_times": 256,
+}
+
+
+def former_options(saved: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are missing among those of a checkpoint, as they were when it was saved.
+
+    Args:
+        saved: Options in the checkpoint.
+    """
+    if not saved or "networks" in saved:
+        return {}
+    return FORMER | {"noise": "shared" if saved.get("shared_noise") else "variable"}

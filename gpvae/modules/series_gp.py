@@ -1,0 +1,193 @@
+"""Gaussian processes in closed form for every series, as a LightningModule."""
+
+import copy
+from typing import Literal, get_args
+
+import torch
+from lightning.pytorch.utilities import rank_zero_warn
+from lightning.pytorch.utilities.types import OptimizerLRScheduler
+from torch import Tensor, nn
+from torch.distributions import Distribution, Normal
+
+from gpvae.diagnostics import ResolutionWarning
+from gpvae.inducing import ChosenCosines
+from gpvae.methods import KernelName
+from gpvae.metrics import Foresight, TaskScores
+from gpvae.modules.series_module import METRICS, SeriesModule
+from gpvae.utils import checks
+from gpvae.utils.distributed import of_first_process
+from gpvae.vae.closed_form import ClosedFormSeries
+from gpvae.vae.common_posterior import CommonPosterior
+from gpvae.vae.kernel_fit import fit_series
+from gpvae.vae.linear_map import LinearMap
+from gpvae.vae.wave_kernel import WaveKernel
+
+Latents = Literal["series", "field"]
+
+
+class SeriesGP(SeriesModule):
+    """A Gaussian process for every variable of every series, or for every EOF, learnt task by task in closed form.
+
+    Kernel and noise are fitted to the first task and shared by all series: a rough kernel, and waves of known periods
+    whose amplitudes change slowly. Each latent keeps M projections of its past onto cosines that its kernel chooses.
+    There are no networks, samples or gradient steps: a task takes one epoch.
+
+    Args:
+        num_inducing: Number of inducing variables M of each latent.
+        num_variables: Number of observed variables; taken from the data if not given.
+        latents: `series`, latents of each series; `field`, latents common to all series, with EOFs over all their
+            variables. Memory does then not grow with the number of series.
+        num_eofs: Number of EOFs of the first task that are latents. If not given, every variable is one.
+        kernel: Kernel of the latents beside the waves.
+        periods: Known periods, such as 24 and 12 hours; none if not given. Predictive variances depend on the phase of
+            the longest.
+        horizon: Planned length of the stream, in units of time. Not given: that of the data, if their number of tasks
+            is; else that of the first task. A stream that outgrows it doubles it.
+        power: α of power expectation propagation: what the inducing variables do not resolve counts as noise by that
+            share.
+        num_samples: Number of quantiles that stand for the distribution in predicted files.
+    """
+
+    model_name = "gp"
+    gp: ClosedFormSeries
+
+    def __init__(
+        self,
+        num_inducing: int = 100,
+        *,
+        num_variables: int | None = None,
+        latents: Latents = "series",
+        num_eofs: int | None = None,
+        kernel: KernelName = "matern12",
+        periods: list[float] | None = None,
+        horizon: float | None = None,
+        power: float = 0.5,
+        num_samples: int = 100,
+    ) -> None:
+        checks.choice("latents", latents, get_args(Latents))
+        checks.positive(num_inducing=num_inducing, num_eofs=num_eofs, horizon=horizon, num_samples=num_samples)
+        if latents == "field" and num_eofs is None:
+            raise ValueError("latents is field, and num_eofs is not given: give the number of EOFs, such as 20")
+        super().__init__(METRICS)
+        self.save_hyperparameters()
+        self.num_samples = num_samples
+        self.automatic_optimization = False
+        self._task: tuple[Tensor, Tensor, Tensor] | None = None
+        self.built = False
+        if num_variables is not None:
+            self.build(num_variables)
+
+    def _build(self, num_variables: int, num_series: int | None) -> None:
+        """Build kernel and posterior."""
+        options = self.hparams
+        options["num_variables"] = num_variables
+        self._hparams_initial = copy.deepcopy(options)  # the copy that loggers get
+        self.scores, self.foresight = TaskScores(METRICS, num_variables), Foresight(METRICS, num_variables)
+        num_eofs, periods, field = options["num_eofs"], options["periods"] or [], options["latents"] == "field"
+        if num_eofs is not None and num_eofs > num_variables and not field:
+            raise ValueError(
+                f"num_eofs is {num_eofs}, but a series has {num_variables} variables: give at most as many"
+            )
+        self.gp = ClosedFormSeries(
+            LinearMap(num_eofs),
+            WaveKernel(options["kernel"], num_eofs or num_variables, periods),
+            ChosenCosines(options["num_inducing"], horizon=options["horizon"], periods=periods),
+            num_variables=num_variables,
+            power=options["power"],
+            period=max(periods, default=None),
+            field=field,
+        )
+        self._keep_apart(("c", "h", "G"))
+
+    @property
+    def _posterior(self) -> CommonPosterior:
+        return self.gp.posterior
+
+    def setup(self, stage: str) -> None:
+        """Build what depends on the data, and plan for the length of the stream."""
+        super().setup(stage)
+        planned = getattr(getattr(self.trainer, "datamodule", None), "planned_length", None)
+        if planned is not None:
+            self.gp.inducing.plan(planned)
+
+    def configure_optimizers(self) -> OptimizerLRScheduler:
+        """None: nothing is trained by gradients."""
+        return []
+
+    @property
+    def attached(self) -> bool:
+        """Whether the data of the present task are attached."""
+        return self._task is not None
+
+    def frozen_parameters(self) -> list[nn.Parameter]:
+        """None: there is no optimiser."""
+        return []
+
+    def begin_task(self, *data: Tensor) -> None:
+        """Fit EOFs and kernel to the first task; advance the inducing variables to a new one.
+
+        Args:
+            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
+        """
+        self.check_task(*data)
+        times = data[0].to(self.device)
+        if self.begun == 0:
+            self._fit(*data)
+        before = float(self.gp.inducing.horizon)
+        self.gp.posterior.begin(self.gp.kernel, times[:, None])
+        self._warn_outgrown(before)
+        self.begun += 1
+        self.attach_task(*data)
+
+    def _fit(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
+        """Fit EOFs, kernel and noise, on every process with the result of the first."""
+        times, y, mask = times.to(self.device), *(self.gp.arrange(part.to(self.device)) for part in (y, mask))
+        self.gp.map.fit(y, mask)
+        with torch.enable_grad():
+            fit_series(self.gp.kernel, self.gp.likelihood, times, *self.gp.map.encode(y, mask))
+        for value in (*self.gp.kernel.parameters(), *self.gp.likelihood.parameters(), *self.gp.map.buffers()):
+            value.data.copy_(of_first_process(value.data))
+
+    def _warn_outgrown(self, before: float) -> None:
+        """Warn once the stream has outgrown its planned length."""
+        now, num_inducing = float(self.gp.inducing.horizon), self.hparams["num_inducing"]
+        if self.begun > 0 and now > before:
+            rank_zero_warn(
+                f"the stream is longer than the {before:,.0f} units of time planned for: the same {num_inducing} "
+                f"inducing variables now stand for {now:,.0f}, and their resolution falls accordingly. Start with the "
+                "horizon that you expect, and as many more variables, to keep it",
+                category=ResolutionWarning,
+            )
+
+    def attach_task(self, *data: Tensor) -> None:
+        """Attach the data of the task that has begun.
+
+        Args:
+            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
+        """
+        times, y, mask = data
+        self._task = times.to(self.device), y, mask
+
+    def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> None:
+        """Nothing: a task is learnt as a whole when it ends."""
+        return
+
+    def end_task(self) -> None:
+        """Learn the task."""
+        assert self._task is not None
+        self.gp.consolidate(*self._task)
+        self.learned += 1
+        self._task = None
+
+    def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
+        """The predictive distribution of the observed values of a batch, and these values."""
+        series, times, y, mask = batch
+        predicted = self.gp.predict(times, series)
+        return Normal(predicted.mean[mask], predicted.stddev[mask]), y[mask]
+
+    def predict_step(
+        self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int, dataloader_idx: int = 0
+    ) -> dict[str, Tensor]:
+        """Evenly spread quantiles of y at the times of a batch, `[num_samples, B, T, V]`, observed or not."""
+        series, times, _, _ = batch
+        return {"series": series, "times": times, "samples": self.gp.quantiles(times, series, self.num_samples)}

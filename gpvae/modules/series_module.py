@@ -1,0 +1,65 @@
+"""What modules that learn streams of series have in common: batches, checkpoints of sites, scores of variables."""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from gpvae.modules.base import ContinualModule
+from gpvae.vae.series_posterior import SeriesPosterior
+from gpvae.vae.task import check_observations
+
+#: The metrics of series, the first of which is shown most prominently.
+METRICS = ("nlpd", "rmse", "crps", "coverage")
+
+
+class SeriesModule(ContinualModule):
+    """A module that learns series of several variables, with a posterior for each series.
+
+    Batches are series, their times, observations and mask. Each process keeps the sites of its own series; checkpoints
+    have those of all.
+    """
+
+    #: Name of the module's model of series.
+    model_name: ClassVar[str]
+
+    @property
+    def series_model(self) -> Any:  # noqa: ANN401
+        """The model of series, which has a `posterior`."""
+        return getattr(self, self.model_name)
+
+    @property
+    @abstractmethod
+    def _posterior(self) -> SeriesPosterior:
+        """The posterior of all series."""
+
+    @property
+    def _posterior_prefix(self) -> str:
+        """Prefix of the posterior in a state."""
+        return f"{self.model_name}.posterior."
+
+    def _keep_apart(self, rows: Iterable[str]) -> None:
+        """Keep DDP from copying rows of the posterior from the first process to others, which have their own series."""
+        names = [f"{self._posterior_prefix}{name}" for name in rows]
+        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, names)
+
+    def check_task(self, *data: Tensor) -> None:
+        """Raise if a task has no observations, or another number of variables."""
+        check_observations(self.hparams["num_variables"], *data)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Gather the sites of all processes."""
+        self._posterior.gather_sites(checkpoint["state_dict"], self._posterior_prefix)
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Raise if the checkpoint has another configuration; select the series of this process."""
+        super().on_load_checkpoint(checkpoint)
+        self._posterior.select_own_sites(checkpoint["state_dict"], self._posterior_prefix)
+
+    def variable_of(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
+        """The variable of each observed value."""
+        mask = batch[-1]
+        return torch.arange(mask.shape[-1], device=mask.device).expand_as(mask)[mask]

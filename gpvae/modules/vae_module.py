@@ -1,0 +1,70 @@
+"""What a module that learns a GP-VAE says of it: predictions, scores, forecasts and checkpoints."""
+
+from typing import Any
+
+from torch import Tensor
+from torch.distributions import Distribution, Normal
+
+from gpvae.metrics import Foresight, equal_mixture
+from gpvae.modules.series_module import SeriesModule
+from gpvae.utils.resizable import rename_former_children
+from gpvae.vae.keyed_noise import Draws
+from gpvae.vae.model import GPVAE
+from gpvae.vae.resolution import Resolution
+from gpvae.vae.series_posterior import SeriesPosterior
+
+
+class VAEModule(SeriesModule):
+    """A module whose predictions are those of a GP-VAE for the series of a batch.
+
+    Attributes:
+        vae: The model.
+        resolution: The share of the latents' prior variance that is resolved.
+        num_samples: Number of samples of the latents in evaluation.
+        seed: Seed of evaluation.
+    """
+
+    model_name = "vae"
+    vae: GPVAE
+    foresight: Foresight
+    resolution: Resolution
+    num_samples: int
+    seed: int
+
+    @property
+    def _posterior(self) -> SeriesPosterior:
+        return self.vae.posterior
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the scores, and `memory/resolved`: the share of the latents' prior variance that is resolved."""
+        super().on_validation_epoch_end()
+        self.log("memory/resolved", self.resolution.share.float())
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Raise if the checkpoint has another configuration; select the series of this process."""
+        rename_former_children(self.vae, checkpoint["state_dict"], "vae.")
+        super().on_load_checkpoint(checkpoint)
+
+    def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
+        """The predictive distribution of the observed values of a batch, and these values."""
+        series, times, y, mask = batch
+        mean, scale = self.vae.decode_samples(times, series, self.num_samples, Draws(self.seed, "evaluate"))
+        return equal_mixture(Normal(mean[mask], scale[mask])), y[mask]
+
+    def predict_step(
+        self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int, dataloader_idx: int = 0
+    ) -> dict[str, Tensor]:
+        """Samples of y at the times of a batch, `[num_samples, B, T, V]`, observed or not."""
+        series, times, _, _ = batch
+        draws = Draws(self.seed, "evaluate")
+        mean, scale = self.vae.decode_samples(times, series, self.num_samples, draws)
+        noise = draws.normal(series, *mean.shape[1:], purpose="noise").to(mean)
+        return {"series": series, "times": times, "samples": (mean + scale * noise).movedim(-1, 0)}
+
+    def lead_time(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor | None:
+        """The time from the last one learnt to that of each observed value; None if it is unknown."""
+        return self.vae.widening.lead_time(batch[1], batch[3])
+
+    def learn_from_foresight(self) -> None:
+        """Learn how wide the next forecasts should be."""
+        self.vae.widening.learn(self.foresight.coverage())

@@ -1,0 +1,183 @@
+"""A Gaussian process over a stream as a function to query: posterior, predictions, samples."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from gpytorch.distributions import MultivariateNormal
+from gpytorch.kernels import Kernel
+from gpytorch.likelihoods import Likelihood
+from gpytorch.means import ConstantMean, Mean, ZeroMean
+from linear_operator import to_linear_operator
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+from torch.distributions import Distribution, Normal
+
+from gpvae.bounds import CHUNK_SIZE
+from gpvae.hyperparameters.prior_mean import PriorMean
+from gpvae.inducing import InducingVariables
+from gpvae.inducing.auto import as_families
+from gpvae.kernels import covariance, variance
+from gpvae.likelihoods import PointLikelihood, check_likelihood, is_gaussian, predictive
+from gpvae.streaming import StreamingPosterior
+from gpvae.utils import checks
+from gpvae.utils.describe import describe
+from gpvae.utils.linalg import cholesky, matvec
+from gpvae.utils.resizable import rename_former_children
+from gpvae.utils.stream_inputs import StreamInputs
+from gpvae.utils.transactional import Transactional
+
+Arrays = ArrayLike | Tensor
+
+
+class PredictiveGP(Transactional):
+    """The state of an `OnlineGP` and all that can be asked of it; the arguments are described there."""
+
+    former_children: ClassVar = {"streams": "posteriors"}
+    posteriors: Sequence[StreamingPosterior]  # a ModuleList
+    best: Tensor
+    input_dim: Tensor
+
+    def __init__(
+        self,
+        inducing: InducingVariables | Sequence[InducingVariables] | str,
+        kernel: Kernel,
+        likelihood: Likelihood,
+        *,
+        mean: Mean | None = None,
+        num_inducing: int | None = None,
+        power: float = 0.0,
+        time_unit: str = "h",
+    ) -> None:
+        super().__init__()
+        self.inputs = StreamInputs(time_unit)
+        check_likelihood(likelihood)
+        if power and not is_gaussian(likelihood):
+            raise ValueError(f"power={power} requires a Gaussian likelihood, got {type(likelihood).__name__}")
+        self.kernel = kernel.double()
+        self.likelihood = likelihood.double()
+        if mean is None:
+            mean = ConstantMean(batch_shape=kernel.batch_shape) if is_gaussian(likelihood) else ZeroMean()
+        self.mean = PriorMean(mean, kernel.batch_shape, fitted=not is_gaussian(likelihood))
+        posteriors = [StreamingPosterior(family, power) for family in as_families(inducing, num_inducing)]
+        self.posteriors = nn.ModuleList(posteriors)  # type: ignore[assignment]
+        self.register_load_state_dict_pre_hook(rename_former_children)  # type: ignore[no-untyped-call]
+        self.register_buffer("best", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("input_dim", torch.zeros((), dtype=torch.int64))
+
+    @property
+    def posterior(self) -> StreamingPosterior:
+        """The streaming posterior with the highest bound."""
+        return self.posteriors[int(self.best)]
+
+    @property
+    def inducing(self) -> InducingVariables:
+        """The family of inducing variables with the highest bound."""
+        return self.posterior.inducing
+
+    @torch.no_grad()
+    def bound(self) -> Tensor:
+        """The bound on the log evidence of all data so far, `[*L]`, if kernel and noise have not changed."""
+        if not self.posterior.started:
+            return self.posterior.c.expand(self.kernel.batch_shape)
+        return self.posterior.present(self.kernel)[1].log_evidence()
+
+    def latent(self, x: Arrays, joint: bool = False) -> Distribution:
+        """The posterior of f: marginals `[*L, N]`, or their joint distribution.
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`. If they are a tensor that requires gradients, so does the result.
+            joint: Return a multivariate normal with the full covariance.
+        """
+        with _gradients_of(x):
+            return self._latent(self._checked_inputs(x), joint)
+
+    def _latent(self, x: Tensor, joint: bool) -> Distribution:
+        prior_mean = self.mean(x)
+        if not self.posterior.started:
+            if joint:
+                return MultivariateNormal(prior_mean, to_linear_operator(covariance(self.kernel, x, x)))
+            return Normal(prior_mean, variance(self.kernel, x).sqrt())
+        with torch.no_grad():
+            frame, q = self.posterior.q(self.kernel)
+        if joint:
+            a, prior = frame.features(x)
+            mean, _ = q.marginals(a, prior)
+            return MultivariateNormal(
+                prior_mean + mean, to_linear_operator(q.covariance(a, frame.inducing.kff(self.kernel, x)))
+            )
+        parts = [q.marginals(*frame.features(part)) for part in x.split(CHUNK_SIZE)]
+        mean, var = (torch.cat(values, -1) for values in zip(*parts, strict=True))
+        return Normal(prior_mean + mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt())
+
+    def predict(self, x: Arrays, *, noise: Arrays | float | None = None, joint: bool = False) -> Distribution:
+        """The predictive distribution of y at each input.
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`. If they are a tensor that requires gradients, so does the result.
+            noise: Known noise variances of Gaussian targets, `[N]` or `[*L, N]`, in place of that of the likelihood.
+            joint: Return the joint distribution of all y, a multivariate normal; for a Gaussian likelihood.
+        """
+        gaussian = is_gaussian(self.likelihood)
+        if (joint or noise is not None) and not gaussian:
+            raise ValueError(f"joint and noise are for a Gaussian likelihood, not {type(self.likelihood).__name__}")
+        f, likelihood = self.latent(x, joint=joint), self.likelihood
+        if noise is not None:
+            likelihood = PointLikelihood(likelihood, noise=checks.per_point("noise", noise, f.mean, positive=True))
+        with _gradients_of(x):
+            if isinstance(f, MultivariateNormal):
+                added = torch.diag_embed(likelihood.noise.expand(f.mean.shape))
+                return MultivariateNormal(f.mean, to_linear_operator(f.covariance_matrix + added))
+            return predictive(likelihood, f.mean, f.variance)
+
+    @torch.no_grad()
+    def sample(self, x: Arrays, num_samples: int = 1, seed: int | None = None) -> Tensor:
+        """Draw functions f from the posterior, jointly over the inputs, `[num_samples, *L, N]`.
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`.
+            num_samples: Number of functions.
+            seed: Seed; the global random state if not given.
+        """
+        f = self.latent(x, joint=True)
+        assert isinstance(f, MultivariateNormal)
+        L = cholesky(f.covariance_matrix)
+        rng = None if seed is None else torch.Generator(L.device).manual_seed(seed)
+        z = torch.randn(num_samples, *f.mean.shape, dtype=L.dtype, device=L.device, generator=rng)
+        return f.mean + matvec(L, z)
+
+    @torch.no_grad()
+    def reconstruct(self, x: Arrays) -> Normal:
+        """The finite-basis reconstruction f ≈ Σ u_m g_m(x), u ~ q(u) (section 3.2 and appendix C).
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`.
+        """
+        x = self._checked_inputs(x)
+        if not self.posterior.started:
+            raise RuntimeError("cannot reconstruct before the first update")
+        frame, q = self.posterior.q(self.kernel)
+        half = frame.inducing.basis(x) @ frame.L  # g(x)ᵀ L
+        spread = (half @ q.root).norm(dim=-1).clamp_min(torch.finfo(half.dtype).tiny)
+        return Normal(self.mean(x) + matvec(half, q.mean), spread)
+
+    def _checked_inputs(self, x: Arrays, *, learn: bool = False) -> Tensor:
+        x = self.inputs.convert(x, self.posterior.h, learn=learn)
+        if self.input_dim > 0 and x.shape[-1] != self.input_dim:
+            raise ValueError(f"x has {x.shape[-1]} input dimension(s), but the stream so far has {int(self.input_dim)}")
+        return x
+
+    def __repr__(self) -> str:
+        """Family, kernel, noise, mean and number of points."""
+        families = [f"{type(p.inducing).__name__}({p.inducing.num_inducing})" for p in self.posteriors]
+        parts = [families[0] if len(families) == 1 else f"[{', '.join(families)}]"]
+        parts += [describe(self.kernel), describe(self.likelihood)]
+        if self.mean.can_be_fitted:
+            parts.append("mean not fitted yet" if self.mean.awaits_data else describe(self.mean.mean))
+        return f"{type(self).__name__}({', '.join(parts)}; {int(self.inputs.num_points):,} points learnt)"
+
+
+def _gradients_of(x: object) -> torch.set_grad_enabled:
+    """Within the block, gradients are recorded only if x requires them."""
+    wanted = isinstance(x, Tensor) and x.requires_grad
+    return torch.set_grad_enabled(wanted and torch.is_grad_enabled())

@@ -1,0 +1,40 @@
+"""Choices that the options of a GP-VAE module have, and checks of all of them."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from gpvae.utils import checks
+from gpvae.vae.build import Latents, build_family, build_kernel
+from gpvae.vae.networks import Networks, Noise
+
+Consolidation = Literal["ewc", "replay", "both", "none"]
+Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
+Schedule = Literal["cosine", "constant"]
+
+CHOICES: dict[str, Any] = {
+    "consolidation": Consolidation,
+    "hyperparameters": Hyperparameters,
+    "latents": Latents,
+    "networks": Networks,
+    "noise": Noise,
+    "schedule": Schedule,
+}
+#: Numbers that must be positive, if they are given.
+POSITIVE = ("lr", "latent_dim", "hidden_dim", "num_samples", "longest", "replay_times")
+#: Numbers that may also be zero, which switches something off.
+NOT_NEGATIVE = ("ewc_strength", "replay_strength", "horizon")
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise if an option of `SVGPVAE` makes no sense, before any data are read."""
+    for name, choices in CHOICES.items():
+        if options[name] is not None:
+            checks.choice(name, options[name], get_args(choices))
+    checks.positive(**{name: options[name] for name in POSITIVE})
+    checks.positive(**{name: options[name] or None for name in NOT_NEGATIVE})
+    if options["shared_noise"] and options["noise"] not in (None, "shared"):
+        raise ValueError(f"noise is {options['noise']}, but shared_noise is true: leave out shared_noise")
+    if options["latents"] == "field" and options["sites_folder"] is not None:
+        raise ValueError("sites_folder is for the sites of many series; a field has one site, which stays in memory")
+    build_family(options)
+    build_kernel(options, 1)
