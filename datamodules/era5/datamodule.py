@@ -64,6 +64,8 @@ class ERA5(SeriesStream):
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
             for more series than fit in memory.
         times_per_task: The number of times of each task, instead of `hours_per_task`: for files with irregular times.
+        point_series: Whether to download the series of each of `locations` from the dataset that the store has for
+            them, instead of `area`: without a queue, but not of all variables; for source "cds" and few locations.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class ERA5(SeriesStream):
         joint: bool = False,
         on_disk: bool = False,
         times_per_task: int | None = None,
+        point_series: bool = False,
     ) -> None:
         if source == "sample" and num_tasks is None:
             num_tasks = 10
@@ -128,11 +131,17 @@ class ERA5(SeriesStream):
             )
         if not download_hours > 0:
             raise ValueError(f"download_hours is {download_hours}: it must be more than 0, such as 24.")
-        for option in ("download_hours", "refetch_preliminary"):
+        if point_series and (source != "cds" or locations is None or variables is None or land_only):
+            raise ValueError(
+                "point_series needs source 'cds', `locations` and `variables`, as its dataset has a part of those of "
+                "ERA5, and cannot be used with land_only, as it has no land-sea mask."
+            )
+        for option in ("download_hours", "refetch_preliminary", "point_series"):
             self.hparams.pop(option, None)  # a run may be resumed with other values: the data are the same
         self.source, self.paths, self.wanted, self.area = source, given, variables, area
         self.download_hours, self.refetch_preliminary = download_hours, refetch_preliminary
         self.points, self.locations, self.land_only = points, locations, land_only
+        self.point_series = point_series
         self.start, self.end = _parse("start", start), _parse("end", end)
         if source == "cds" and self.start is None:
             raise ValueError(
@@ -172,7 +181,8 @@ class ERA5(SeriesStream):
         first = self._data is None
         super().setup(stage)
         if first and self.source == "files" and self.hparams["num_tasks"] is not None:
-            self._log_unused()
+            assert self.num_parts is not None
+            self.task_length.log_unused(self.num_parts, self.fields)
 
     def open(self) -> AbstractContextManager[Fields]:
         """Open the files, with the chosen variables, hours and locations."""
@@ -208,40 +218,18 @@ class ERA5(SeriesStream):
         assert self.paths is not None
         return self.paths
 
-    def _log_unused(self) -> None:
-        """Log how many hours of the files are after the last task, and which options would use them."""
-        file_hours = self.fields.file_hours
-        assert file_hours is not None
-        assert self.num_parts is not None
-        end = self.begin_of(self.num_parts)
-        unused = int((file_hours >= end).sum())
-        if not unused:
-            return
-        if self.times_per_task is None:
-            name, size, length = "hours_per_task", self.hours_per_task, float(file_hours[-1] + self.fields.step)
-        else:
-            name, size, length = "times_per_task", self.times_per_task, float((file_hours >= 0).sum())
-        options = {
-            "num_tasks": (self.num_parts, int(length // size)),
-            name: (size, int(length // self.num_parts)),
-        }
-        larger = [f"{name} to {needed}" for name, (present, needed) in options.items() if needed > present]
-        unit = "hours" if self.fields.step == 1 and self.times_per_task is None else "times"
-        rank_zero_info(
-            f"The last {unused:,} of {len(file_hours):,} {unit} in the files are not used: they are after the end of "
-            f"the stream, {self.num_parts} task(s) of {size} {name.partition('_')[0]}. "
-            + (f"To use them, set {' or '.join(larger)}." if larger else "They are too few for longer or more tasks.")
-        )
-
     def _replaced(self) -> bool:
         return file_versions(expand_patterns(downloaded(self._requests(), self.download_hours))) != self.fields.sources
 
     def _requests(self) -> list[dict[str, Any]]:
         assert self.start is not None
         if self.hparams["num_tasks"] is not None:
-            return month_requests(self.wanted, self.area, self.start, self.num_hours)
-        assert self.end is not None
-        return month_requests(self.wanted, self.area, self.start, int((self.end - self.start) / np.timedelta64(1, "h")))
+            num_hours = self.num_hours
+        else:
+            assert self.end is not None
+            num_hours = int((self.end - self.start) / np.timedelta64(1, "h"))
+        locations = self.locations if self.point_series else None
+        return month_requests(self.wanted, self.area, self.start, num_hours, locations=locations)
 
 
 def _parse(option: str, time: str | None) -> np.datetime64 | None:
