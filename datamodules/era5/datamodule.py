@@ -72,6 +72,8 @@ class ERA5(SeriesStream):
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
             for more series than fit in memory.
         times_per_task: The number of times of each task, instead of `hours_per_task`: for files with irregular times.
+        point_series: Whether to download the series of each of `locations` from the dataset that the store has for
+            them, instead of `area`: without a queue, but not of all variables; for source "cds" and few locations.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class ERA5(SeriesStream):
         joint: bool = False,
         on_disk: bool = False,
         times_per_task: int | None = None,
+        point_series: bool = False,
     ) -> None:
         if source == "sample" and num_tasks is None:
             num_tasks = 10
@@ -140,11 +143,17 @@ class ERA5(SeriesStream):
             )
         if not download_hours > 0:
             raise ValueError(f"download_hours is {download_hours}: it must be more than 0, such as 24.")
-        for option in ("download_hours", "refetch_preliminary"):
+        if point_series and (source != "cds" or locations is None or variables is None or land_only):
+            raise ValueError(
+                "point_series needs source 'cds', `locations` and `variables`, as its dataset has a part of those of "
+                "ERA5, and cannot be used with land_only, as it has no land-sea mask."
+            )
+        for option in ("download_hours", "refetch_preliminary", "point_series"):
             self.hparams.pop(option, None)  # a run may be resumed with other values: the data are the same
         self.source, self.paths, self.wanted, self.area = source, given, variables, area
         self.download_hours, self.refetch_preliminary = download_hours, refetch_preliminary
         self.points, self.locations, self.land_only = points, locations, land_only
+        self.point_series = point_series
         self.latest = end == "latest"
         if self.latest and source != "cds":
             raise ValueError(
@@ -196,7 +205,8 @@ class ERA5(SeriesStream):
         first = self._data is None and self._continuation is None
         super().setup(stage)
         if first and self.source == "files" and self.hparams["num_tasks"] is not None:
-            self.task_length.log_unused(self.fields, self.hparams["num_tasks"])
+            assert self.num_parts is not None
+            self.task_length.log_unused(self.num_parts, self.fields)
         if first and self.source == "cds" and (preliminary := count_preliminary(self._requests())):
             rank_zero_info(
                 f"{preliminary:,} of the downloaded hours are preliminary (ERA5T): they may be revised in two or three "
@@ -274,9 +284,12 @@ class ERA5(SeriesStream):
         if self.latest and self.end is None:
             raise RuntimeError("How far ERA5 goes is not known yet: call prepare_data() first.")
         if self.hparams["num_tasks"] is not None:
-            return month_requests(self.wanted, self.area, self.start, self.num_hours)
-        assert self.end is not None
-        return month_requests(self.wanted, self.area, self.start, int((self.end - self.start) / np.timedelta64(1, "h")))
+            num_hours = self.num_hours
+        else:
+            assert self.end is not None
+            num_hours = int((self.end - self.start) / np.timedelta64(1, "h"))
+        locations = self.locations if self.point_series else None
+        return month_requests(self.wanted, self.area, self.start, num_hours, locations=locations)
 
 
 def _parse(option: str, time: str | None) -> np.datetime64 | None:

@@ -53,26 +53,29 @@ class TaskLength(NamedTuple):
         first = task * self.times
         return float(fields.hours[first] if first < len(fields.hours) else fields.hours[-1] + fields.step)
 
-    def log_unused(self, fields: Fields, num_tasks: int) -> None:
-        """Log how many hours of the files are after the last task, and which options would use them.
+    def log_unused(self, num_tasks: int, fields: Fields) -> None:
+        """Log how many times of the files are after the last task, and which options would use them.
 
         Args:
-            fields: The data.
             num_tasks: The number of tasks.
+            fields: The data.
         """
-        file_hours = fields.hours if fields.file_hours is None else fields.file_hours
+        file_hours = fields.file_hours
+        assert file_hours is not None
         unused = int((file_hours >= self.begin_of(num_tasks, fields)).sum())
         if not unused:
             return
         if self.times is None:
-            name, size, length = "hours_per_task", self.hours, float(file_hours[-1] + fields.step)
+            unit, size, length = "hours", self.hours, float(file_hours[-1] + fields.step)
         else:
-            name, size, length = "times_per_task", self.times, float((file_hours >= 0).sum())
-        options = {"num_tasks": (num_tasks, int(length // size)), name: (size, int(length // num_tasks))}
+            unit, size, length = "times", self.times, float((file_hours >= 0).sum())
+        options = {
+            "num_tasks": (num_tasks, int(length // size)),
+            f"{unit}_per_task": (size, int(length // num_tasks)),
+        }
         larger = [f"{name} to {needed}" for name, (present, needed) in options.items() if needed > present]
-        unit = "hours" if fields.step == 1 and self.times is None else "times"
         rank_zero_info(
-            f"The last {unused:,} of {len(file_hours):,} {unit} in the files are not used: they are after the end of "
-            f"the stream, {num_tasks} task(s) of {size} {name.partition('_')[0]}. "
+            f"The last {unused:,} of {len(file_hours):,} {'hours' if fields.step == 1 else 'times'} in the files are "
+            f"not used: they are after the end of the stream, {num_tasks} task(s) of {size} {unit}. "
             + (f"To use them, set {' or '.join(larger)}." if larger else "They are too few for longer or more tasks.")
         )

@@ -19,7 +19,7 @@ from datamodules.era5.cds import retry
 from datamodules.era5.cds.account import Account
 from datamodules.era5.cds.errors import DownloadFailed, JobFailed, TransientFailure
 from datamodules.era5.cds.explain import translate_errors
-from datamodules.era5.cds.monthly_requests import DATASET, Request
+from datamodules.era5.cds.monthly_requests import Request, dataset_and_body
 from datamodules.era5.cds.retry import Deadline, with_retries
 from datamodules.era5.cds.session import BoundedSession
 
@@ -66,11 +66,12 @@ class Store:
             request: The request.
             asked_before: Whether there may already be a job for it.
         """
-        process = self._retry(lambda: self.client.get_process(DATASET))
+        dataset, body = dataset_and_body(request)
+        process = self._retry(lambda: self.client.get_process(dataset))
 
         def attempt(number: int) -> Remote:
-            lost = self._find(request) if asked_before or number > 1 else None
-            return lost or self._call(lambda: process.submit(request))
+            lost = self._find(body) if asked_before or number > 1 else None
+            return lost or self._call(lambda: process.submit(body))
 
         return with_retries(attempt, self.deadline)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from datamodules.era5.variables import DEFAULT_VARIABLES, KNOWN
 
 DATASET = "reanalysis-era5-single-levels"
+POINT_DATASET = "reanalysis-era5-single-levels-timeseries"  # one location a request, some of the variables, no queue
 MASK = "land_sea_mask"
 STEP = 0.25  # degrees between grid cells
 
@@ -18,15 +19,23 @@ Request = dict[str, Any]
 
 
 def month_requests(
-    variables: Sequence[str] | None, area: Sequence[float], start: np.datetime64, num_hours: int
+    variables: Sequence[str] | None,
+    area: Sequence[float],
+    start: np.datetime64,
+    num_hours: int,
+    *,
+    locations: Sequence[Sequence[float]] | None = None,
 ) -> list[Request]:
     """The requests for a period: the days that are needed, month by month, with the land-sea mask.
+
+    Those for single locations have no mask, and another dataset answers them, see `dataset_and_body`.
 
     Args:
         variables: Long or short names; the seventeen defaults if not given.
         area: North, west, south and east edges, in degrees.
         start: The first hour.
         num_hours: The number of hours.
+        locations: Latitude and longitude of locations, each of which makes a request; instead of `area`.
 
     Raises:
         ValueError: The area is invalid.
@@ -36,12 +45,16 @@ def month_requests(
             f"area is {list(area)}: it must be [north, west, south, east] in degrees, as [61, -9, 49.5, 2]."
         )
     names = [variable.name for variable in DEFAULT_VARIABLES] if variables is None else list(variables)
-    names = sorted({KNOWN[name].name if name in KNOWN else name for name in [*names, MASK]})
+    names += [MASK] if locations is None else []
+    names = sorted({KNOWN[name].name if name in KNOWN else name for name in names})
     first = start.astype("datetime64[D]")
     last = (start.astype("datetime64[h]") + (num_hours - 1)).astype("datetime64[D]")
     months: dict[str, list[str]] = {}
     for day in np.arange(first, last + 1).astype(str):
         months.setdefault(day[:7], []).append(day[8:])
+    wheres: list[Request] = [{"area": [float(degrees) for degrees in area]}]
+    if locations is not None:
+        wheres = [{"location": {"latitude": float(place[0]), "longitude": float(place[1])}} for place in locations]
     return [
         {
             "product_type": ["reanalysis"],
@@ -50,12 +63,26 @@ def month_requests(
             "month": [month[5:]],
             "day": days,
             "time": [f"{hour:02d}:00" for hour in range(24)],
-            "area": [float(degrees) for degrees in area],
+            **where,
             "data_format": "netcdf",
             "download_format": "unarchived",
         }
+        for where in wheres
         for month, days in months.items()
     ]
+
+
+def dataset_and_body(request: Request) -> tuple[str, Request]:
+    """The dataset that answers a request, and what is sent to it.
+
+    Args:
+        request: The request; of a location if it has one.
+    """
+    if "location" not in request:
+        return DATASET, request
+    month = f"{request['year'][0]}-{request['month'][0]}"
+    dates = f"{month}-{request['day'][0]}/{month}-{request['day'][-1]}"
+    return POINT_DATASET, {**{key: request[key] for key in ("variable", "location", "data_format")}, "date": [dates]}
 
 
 def file_name(request: Request) -> str:
@@ -64,7 +91,9 @@ def file_name(request: Request) -> str:
     Args:
         request: The request.
     """
-    digest = hashlib.sha256(json.dumps([DATASET, request], sort_keys=True).encode()).hexdigest()[:12]
+    digest = hashlib.sha256(json.dumps([dataset_and_body(request)[0], request], sort_keys=True).encode()).hexdigest()[
+        :12
+    ]
     return f"era5_{request['year'][0]}-{request['month'][0]}_{digest}.nc"
 
 
@@ -77,7 +106,8 @@ def title(request: Request) -> str:
     days, variables = request["day"], request["variable"]
     span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     what = variables[0] if len(variables) == 1 else f"{len(variables)} variables"
-    return f"ERA5 of {request['year'][0]}-{request['month'][0]}-{span} ({what})"
+    where = " at {latitude:g} °N, {longitude:g} °E".format(**request["location"]) if "location" in request else ""
+    return f"ERA5 of {request['year'][0]}-{request['month'][0]}-{span}{where} ({what})"
 
 
 def halves(request: Request) -> list[Request]:
@@ -109,7 +139,9 @@ def max_bytes(request: Request) -> int:
     Args:
         request: The request.
     """
-    north, west, south, east = request["area"]
-    cells = ((north - south) / STEP + 2) * ((east - west) / STEP + 2)
+    cells = 4.0  # of one location, with its coordinates
+    if "area" in request:
+        north, west, south, east = request["area"]
+        cells = ((north - south) / STEP + 2) * ((east - west) / STEP + 2)
     values = cells * len(request["day"]) * len(request["time"]) * len(request["variable"])
     return int(8 * values) + 16 * 2**20

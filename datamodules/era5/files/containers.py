@@ -45,6 +45,11 @@ def expand_patterns(patterns: str | Iterable[str]) -> list[Path | str]:
     patterns = [patterns] if isinstance(patterns, str | os.PathLike) else list(patterns)
     found: dict[Path | str, None] = {}
     for pattern in patterns:
+        if not isinstance(pattern, str | os.PathLike):
+            raise ValueError(
+                f"`paths` has a {type(pattern).__name__}: give names of files, or one dataset of xarray, which its "
+                "functions merge and concat make of several."
+            )
         if is_url(pattern):
             found[str(pattern)] = None
             continue

@@ -83,7 +83,7 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> FilePart:
     for variable, field in data.drop_vars(["number", "expver"], errors="ignore").data_vars.items():
         if len(set(field.dims)) < len(field.dims):
             raise ValueError(f"{variable} in {name} is damaged: it has dimensions {field.dims}. Download it again.")
-        if not set(grid.dims) <= set(field.dims) or not np.issubdtype(field.dtype, np.number):
+        if not set(grid.dims) <= set(field.dims) or field.dtype.kind not in "iuf":
             continue  # bounds, projections and the like
         for key, one in split_levels(field, data, ("time", *grid.dims)):
             if is_static(key) and "time" in one.dims:

@@ -52,10 +52,14 @@ def open_table(path: Path, name: str) -> xr.Dataset:
     if own["time"] is None:
         raise ValueError(f"{name} has no column of times, such as `time`: it has {', '.join(map(str, table.columns))}.")
     times = _times(table.pop(own["time"]), name)
-    places = [table.pop(column).to_numpy(float) for role, column in own.items() if column and role != "time"]
+    places = [_numbers(table.pop(column), name) for role, column in own.items() if column and role != "time"]
+    if any(place is None for place in places):
+        raise ValueError(
+            f"Latitude and longitude in {name} are not numbers: give them in degrees, such as 51.5 and -0.1."
+        )
     columns = {column: _numbers(table[column], name) for column in table.columns}
     fields = {column: values for column, values in columns.items() if values is not None}
-    return _by_location(times, places, fields, units, name)
+    return _by_location(times, [place for place in places if place is not None], fields, units, name)
 
 
 def _by_location(

@@ -93,6 +93,19 @@ def test_values_on_disk_are_those_of_the_dataset(tmp_path: Path, monkeypatch: py
     assert_same_stream(found, expected)
 
 
+def test_one_dataset_only() -> None:
+    with pytest.raises(ValueError, match=r"`paths` has a Dataset: give names of files, or one dataset"):
+        made(**FEW, paths=[weather(), weather()])
+    with pytest.raises(ValueError, match=r"`paths` has a DataArray"):
+        made(**FEW, paths=weather()["t2m"])
+
+
+def test_lengths_of_time_are_left_out() -> None:
+    """They would be read as nanoseconds."""
+    data = weather().assign(period=weather()["t2m"].astype("timedelta64[s]").astype("timedelta64[ns]"))
+    assert [variable.short_name for variable in made(**FEW, paths=data).variables] == ["t2m", "sp", "tp"]
+
+
 def test_messages_name_the_dataset() -> None:
     with pytest.raises(ValueError, match="the dataset has no time"):
         made(**FEW, paths=weather().isel(time=0, drop=True))

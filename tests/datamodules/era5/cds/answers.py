@@ -30,8 +30,15 @@ class Weather:
 
     def fields(self, request: dict[str, Any]) -> dict[str, xr.Dataset]:
         """The requested values, by the name of their file."""
-        north, west, south, east = request["area"]
         names = [LONG_NAMES[name] for name in request["variable"]]
+        if "location" in request:  # as the dataset of point series does
+            first, last = request["date"][0].split("/")
+            return {
+                name: data[here].sel(valid_time=slice(first, last)).sel(request["location"], method="nearest")
+                for name, data in self.files.items()
+                if (here := [variable for variable in names if variable in data])
+            }
+        north, west, south, east = request["area"]
         month = f"{request['year'][0]}-{request['month'][0]}"
         hours = [np.datetime64(f"{month}-{day}T{hour}", "ns") for day in request["day"] for hour in request["time"]]
         return {

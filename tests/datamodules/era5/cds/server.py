@@ -15,6 +15,7 @@ from tests.datamodules.era5.cds.answers import Weather
 
 KEY = "5ecre7-0f-n0b0dy"
 DATASET = "reanalysis-era5-single-levels"
+POINT_DATASET = f"{DATASET}-timeseries"
 FOR_EVER = 10**9
 
 Place = Literal["messages", "collection", "process", "post", "list", "status", "results", "head", "file"]
@@ -133,6 +134,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path, last = urlsplit(self.path).path, urlsplit(self.path).path.rpartition("/")[2]
+        last = DATASET if last == POINT_DATASET else last
         if path.startswith("/file/"):
             self.handle_call("file", lambda: self.send_file(self.job().content))
         elif path == "/catalogue/v1/messages":
@@ -165,7 +167,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             answer()
 
     def post(self, request: dict[str, Any]) -> None:
-        fields = len(request["variable"]) * len(request["day"]) * len(request["time"])
+        assert (POINT_DATASET in self.path) == ("location" in request)
+        fields = len(request["variable"]) * len(request.get("day", [])) * len(request.get("time", []))
         if fields > self.server.behaviour.most_fields:
             self.reply({"title": "cost limits exceeded", "detail": "Your request is too large"}, 403)
             return

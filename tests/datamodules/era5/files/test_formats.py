@@ -227,6 +227,7 @@ def test_gaps_in_a_table(tmp_path: Path) -> None:
         ("time,t2m\n31/01/2020,280\n", "A time of .*a.csv is not a date such as 2020-01-31 06:00"),
         ("time,t2m\n2020-01-01,280\n2020-01-02,warm\n", "t2m in .*a.csv has the value 'warm', which is not a number"),
         ("time,t2m\n2020-01-01,280\n2020-01-01,281\n", "several rows for one time"),
+        ("time,lat,lon,t2m\n2020-01-01,north,east,280\n", "Latitude and longitude in .*a.csv are not numbers"),
         ("time,t2m\n2020-01-01,1,2,3\n2020-01-02\n", "a.csv"),
         ("\0\0\0", "a.csv"),
     ],
