@@ -246,9 +246,8 @@ class ERA5(SeriesStream):
     @property
     def synthetic(self) -> bool:
         """Whether the data are synthetic, which results should state."""
-        if self._continuation is not None:
-            return self._continuation.known.synthetic
-        return self.source == "sample" or self.fields.note == NOTE
+        known = self._continuation is not None and self._continuation.known.synthetic
+        return known or self.source == "sample" or self.fields.note == NOTE
 
     def _files(self) -> Paths:
         if self.source == "sample":

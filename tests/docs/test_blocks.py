@@ -20,6 +20,7 @@ SLOW = {
     "docs/howto/netcdf.md",
     "docs/howto/forgetting.md",
     "docs/howto/resume.md",
+    "docs/howto/saved_run.md",
 }
 WITH_CODE = [page for page in PAGES if page.parent != RENDERED and any(blocks(page))]
 

@@ -19,7 +19,7 @@ from datamodules.era5.cds import retry
 from datamodules.era5.cds.account import Account
 from datamodules.era5.cds.errors import DownloadFailed, JobFailed, TransientFailure
 from datamodules.era5.cds.explain import translate_errors
-from datamodules.era5.cds.monthly_requests import Request, dataset_and_body
+from datamodules.era5.cds.monthly_requests import DATASET, Request, dataset_and_body
 from datamodules.era5.cds.retry import Deadline, with_retries
 from datamodules.era5.cds.session import BoundedSession
 
