@@ -1,5 +1,6 @@
 """Ten tasks in one run, and in ten runs of the installed program as data appear, with kills, end with the same bits."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,8 @@ def test_processes_that_find_different_numbers_of_tasks_do_not_wait_for_each_oth
     write = writer("closed form")
     write(folder, 0, 1)
     write(folder, 0, 2)
-    program = [script("torchrun"), "--standalone", "--nproc_per_node", "2", "--no-python", "bash", "-c"]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    program = [*torchrun, "--no-python", "bash", "-c"]
     command = f"SHOWN=0$((LOCAL_RANK + 1)) {script()} {' '.join((*FIT, *DDP))}"
     done = run(folder, command, program=program, seconds=600)
     assert done.returncode != 0
