@@ -107,6 +107,22 @@ def test_two_processes_learn_in_closed_form_as_one_does_and_resume(options: dict
     assert_same_predictions(tmp_path / RUN, tmp_path / "runs" / "two" / "seed_3")
 
 
+def test_two_processes_learn_and_predict_a_field_as_one_does(tmp_path: Path) -> None:
+    field = MODEL | {"latents": "field", "consolidation": "both"}
+    write_config(tmp_path, model=field, data=DATA | {"points": 5, "num_tasks": 2, "epochs_per_task": 5})
+    run_here(tmp_path, "fit", "-c", "small.yaml")
+    run_here(tmp_path, "predict", "-c", "small.yaml")
+    for command in ("fit", "predict"):
+        done = run(tmp_path, command, "-c", "small.yaml", "--name", "two", *TWO)
+        assert done.returncode == 0, done.stderr
+    one, two = (weights(tmp_path / "runs" / name / "seed_3" / "checkpoints" / "last.ckpt") for name in ("small", "two"))
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        if name != "vae.posterior.num_files":  # as many as there are processes
+            np.testing.assert_allclose(two[name], value, rtol=1e-6, atol=1e-6, err_msg=name)
+    assert_same_predictions(tmp_path / "runs" / "small" / "seed_3", tmp_path / "runs" / "two" / "seed_3")
+
+
 def slurm_environment(process: int, port: str) -> dict[str, str]:
     """Return the variables that SLURM sets for each of two processes on one node."""
     job = {"JOB_ID": "77123", "JOB_NAME": "weather", "NODELIST": "localhost", "NODEID": "0"}

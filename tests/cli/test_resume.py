@@ -27,6 +27,10 @@ CASES: dict[str, dict[str, Any]] = {
         "model": {"class_path": "SeriesGP", "num_inducing": 8, "periods": [24.0]},
         "data": SERIES["data"] | {"epochs_per_task": 1},
     },
+    "field": {
+        "model": SERIES["model"] | {"latents": "field"},
+        "data": SERIES["data"] | {"batch_size": None, "epochs_per_task": 2},
+    },
 }
 
 
