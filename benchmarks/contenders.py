@@ -10,6 +10,7 @@ from typing import Protocol
 import torch
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ZeroMean
 from torch import Tensor
 from torch.distributions import Normal
 
@@ -48,7 +49,7 @@ def contenders(dt: float = 0.01, steps: int = 300) -> dict[str, Make]:
     """
 
     def online(family: Callable[[int], InducingVariables]) -> Make:
-        return lambda num, fitted: OnlineGP(family(num), *copy.deepcopy(fitted))
+        return lambda num, fitted: OnlineGP(family(num), *copy.deepcopy(fitted), mean=ZeroMean())
 
     return {
         OURS[0]: online(LegS),

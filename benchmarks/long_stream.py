@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ZeroMean
 from rich.progress import track
 from torch import Tensor
 
@@ -114,7 +115,7 @@ def measure(case: Case, num_tasks: int) -> dict[str, Any]:
     """Learn the stream up to the last tasks, keep a copy of an early state, and update both alternately."""
     kernel, likelihood = ScaleKernel(RBFKernel()), GaussianLikelihood()
     kernel.base_kernel.lengthscale, likelihood.noise = 1.0, 0.01
-    late = OnlineGP(case.family(), kernel, likelihood)
+    late = OnlineGP(case.family(), kernel, likelihood, mean=ZeroMean())
     batches = list(case.batches(num_tasks))
     with expected_warnings():
         for i, batch in enumerate(track(batches[:-ROUNDS], description=case.name, transient=True)):

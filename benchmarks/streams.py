@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import torch
 from gpytorch.kernels import Kernel, RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ZeroMean
 from gpytorch.utils.warnings import GPInputWarning, NumericalWarning
 from torch import Tensor
 from torch.distributions import Normal
@@ -30,7 +31,7 @@ def fit(tasks: Sequence[Task], family: InducingVariables) -> Fitted:
     """An RBF kernel, with a lengthscale per input dimension, and noise, fitted to the first task."""
     dim = tasks[0].x_train.shape[-1]
     kernel = ScaleKernel(RBFKernel(ard_num_dims=dim if dim > 1 else None))
-    model = OnlineGP(family, kernel, GaussianLikelihood())
+    model = OnlineGP(family, kernel, GaussianLikelihood(), mean=ZeroMean())
     with expected_warnings():
         model.fit_hyperparameters(tasks[0].x_train, tasks[0].y_train)
     return model.kernel, model.likelihood
@@ -44,7 +45,7 @@ def stream(
 ) -> OnlineGP:
     """A model that has learnt all tasks, with a copy of a fitted kernel."""
     kernel, likelihood = copy.deepcopy(fitted)
-    model = OnlineGP(inducing, kernel, likelihood, **options)
+    model = OnlineGP(inducing, kernel, likelihood, mean=ZeroMean(), **options)
     with expected_warnings():
         for task in tasks:
             model.update(task.x_train, task.y_train)

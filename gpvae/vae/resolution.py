@@ -65,7 +65,7 @@ class Resolution(nn.Module):
             self.start.copy_(times[0])
             limit_lengthscales(vae, horizon)
             return
-        family, shortest = vae.posterior.inducing, vae.kernel.raw_lengthscale_constraint.lower_bound
+        family, shortest = vae.posterior.inducing, vae.kernel.raw_lengthscale_constraint.lower_bound.detach()
         length = float(shortest) * family.num_inducing
         first, last = (float(time - self.start) for time in (times[0], times[-1]))
         if length > 0 and first <= length < last:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 from gpytorch.kernels import Kernel
+from gpytorch.means import ZeroMean
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -58,7 +59,7 @@ def toy(runs: Path) -> Figure | None:
 def _draw(learnt: Learnt) -> Figure:
     tasks, kernel, likelihood = learnt.tasks, learnt.gp.kernel, learnt.gp.likelihood
     family = type(learnt.gp.inducing)(learnt.gp.inducing.num_inducing)
-    gp = OnlineGP(family, kernel, likelihood)
+    gp = OnlineGP(family, kernel, likelihood, mean=ZeroMean())
     begin, end = float(tasks[0].x_train.min()), float(tasks[-1].x_train.max())
     x = torch.linspace(begin, end, GRID, dtype=torch.float64)[:, None]
     figure = Figure(figsize=(10, 5.6), layout="constrained")
