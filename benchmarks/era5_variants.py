@@ -1,6 +1,7 @@
 """Variants of the GP-VAE on ERA5: families of inducing variables, protection of the networks, and joint training.
 
-Every run is `gpvae fit` with one of two configs and some options, so all share encoder, decoder, data and steps.
+Every run is `gpvae fit` with one of two configs and some options, so all share encoder, decoder, data and steps: those
+of the paper, with a noise for each variable and the hour by a clock.
 Finished runs are kept: the command can be interrupted and repeated. `--table` shows the results so far. `joint` learns
 all hours at once, for as many epochs in total and with the initial kernel.
 """
@@ -29,6 +30,20 @@ VARIANTS = {
     "OHSVGP": ["--model.method", "OHSVGP", "--model.inducing", "null"],
     "OHSVGP-CosS": ["--model.method", "OHSVGP", "--model.inducing", "CosS"],
     "OHSVGP-CosS-shared": ["--model.inducing", "CosS", "--model.shared_precision", "true"],
+}
+#: The networks and the training that all variants share: those of the paper, with a noise for each variable.
+COMMON: dict[str, str | int | float | bool] = {
+    "latent_dim": 20,
+    "longest": 100.0,
+    "horizon": 0.0,
+    "networks": "mlp",
+    "noise": "variable",
+    "schedule": "constant",
+    "left_out": 0.0,
+    "hyperparameters": "train_first_task",
+    "replay_times": 256,
+    "shared_precision": False,
+    "lr": 0.005,
 }
 PROTECTIONS = ("replay", "ewc", "none")
 JOINT = "joint"
@@ -69,6 +84,7 @@ class Run:
             words += [f"--{option}", str(self.seed)]
         words += ["--model.num_inducing", str(self.num_inducing), "--data.points", str(args.points)]
         words += ["--data.batch_size", str(-(-args.points // 2))]
+        words += [word for name, value in COMMON.items() for word in (f"--model.{name}", str(value).lower())]
         words += [*VARIANTS[self.variant], "--figures.enabled", "false"]
         if self.protection == JOINT:
             epochs = str(10 * args.epochs)

@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 from rich.progress import track
 
+from benchmarks.era5_variants import COMMON
 from benchmarks.powers import exponent
 from benchmarks.processes import in_a_process
 from benchmarks.report import console, parser, save, table
@@ -107,7 +108,7 @@ def measure(series: int, way: str, args: argparse.Namespace) -> dict[str, float]
         if "sites_folder" in WAYS[way]:
             options["sites_folder"] = folder
         options |= {name: value for name, value in WAYS[way].items() if name != "sites_folder"}
-        module = SVGPVAE(num_variables=VARIABLES, latent_dim=LATENT_DIM, **options)
+        module = SVGPVAE(num_variables=VARIABLES, **(COMMON | {"latent_dim": LATENT_DIM} | options))
         module.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
         y, mask = torch.randn(series, HOURS, VARIABLES), torch.ones(series, HOURS, VARIABLES, dtype=torch.bool)
         with MemoryWatch() as watch:

@@ -10,6 +10,7 @@ import argparse
 import torch
 from torch import Tensor
 
+from benchmarks.era5_variants import COMMON
 from benchmarks.report import console, parser, save, table
 from benchmarks.vae_steps import stepper
 from datamodules.era5 import ERA5
@@ -59,7 +60,7 @@ def scores(shared: int, sparse: bool, seed: int, args: argparse.Namespace) -> Te
     data.prepare_data()
     data.setup()
     options = {"inducing": "CosS", "consolidation": "replay", "periods": [24.0], "shared_precision": bool(shared)}
-    module = SVGPVAE(num_variables=data.num_variables, seed=seed, **options)
+    module = SVGPVAE(num_variables=data.num_variables, seed=seed, **(COMMON | options))
     module.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
     rng = torch.Generator().manual_seed(seed)
     for task in range(args.tasks):

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from benchmarks.era5_variants import COMMON
 from benchmarks.gpytorch_vae import PlainGPVAE
 from benchmarks.powers import exponent
 from benchmarks.report import console, parser, save, table
@@ -150,9 +151,9 @@ def begin(
 
 
 def package(data: ERA5, args: argparse.Namespace) -> SVGPVAE:
-    """A model with the options of `configs/era5_ohsvgp.yaml`."""
+    """A model with cosines, replay and a clock."""
     options = {"inducing": "CosS", "consolidation": "replay", "periods": [24.0], "latent_dim": args.latent_dim}
-    module = SVGPVAE(num_variables=data.num_variables, num_inducing=args.num_inducing, **options)
+    module = SVGPVAE(num_variables=data.num_variables, num_inducing=args.num_inducing, **(COMMON | options))
     module.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
     return module
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from callbacks.changed_options import accepted_changes, renew_optimizers, renumber_epochs
-from callbacks.data_identity import CHECKPOINT_KEY, CLASS_KEY, DESCRIPTION_KEY
+from callbacks.data_identity import CHECKPOINT_KEY, CLASS_KEY, DESCRIPTION_KEY, check_same_tasks
 from callbacks.evaluating import evaluating
 from datamodules import TaskStream
 from gpvae.modules import ContinualModule
@@ -29,7 +29,7 @@ class ContinualLearning(Callback):
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Check the module, the stream and the options of the trainer."""
-        module_and_stream(trainer, "ContinualLearning")
+        check_same_tasks(trainer, module_and_stream(trainer, "ContinualLearning")[1])
         every = trainer.reload_dataloaders_every_n_epochs  # type: ignore[attr-defined]
         if stage == "fit" and every != 1:
             raise ValueError(

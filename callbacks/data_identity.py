@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from lightning import Trainer
 from torch import Tensor
 
 from datamodules import TaskStream
@@ -48,6 +49,24 @@ def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> Differ
     if num_learnt > stream.num_tasks:
         raise _too_few_tasks(num_learnt, stream)
     return changes
+
+
+def check_same_tasks(trainer: Trainer, stream: TaskStream) -> None:
+    """Raise on all processes unless all of them have found the same number of tasks; they would wait for ever.
+
+    Args:
+        trainer: The trainer.
+        stream: The stream of this process.
+    """
+    if trainer.world_size == 1:
+        return
+    own = torch.tensor(stream.num_tasks, device=trainer.strategy.root_device)
+    counts = trainer.strategy.all_gather(own).flatten().tolist()
+    if len(set(counts)) > 1:
+        raise RuntimeError(
+            f"the processes have found {', '.join(map(str, counts))} tasks: data have arrived while they were "
+            "starting. Run again"
+        )
 
 
 def check_same_stream(checkpoint: Mapping[str, Any], stream: TaskStream) -> None:

@@ -162,6 +162,23 @@ class Projection(Variables):
         return self.apply(lambda y: old.kuf(k, y).T, breaks=old.breaks)
 
 
+@dataclass
+class Modulated(Projection):
+    """CosS, the first 16 of them also times √2 cos and √2 sin of a period; of all these, the chosen ones."""
+
+    period: float = math.nan
+    chosen: tuple[int, ...] = ()
+
+    def apply(self, h: Callable[[Array], Array], breaks: Iterable[float] = ()) -> Array:
+        inside = [b for b in breaks if self.edges[0] < b < self.edges[-1]]
+        x, w = quadrature([*np.linspace(self.edges[0], self.edges[-1], 13), *inside], 18)
+        plain = basis(self.name, self.size, x, self.start, self.end)
+        phase = 2 * math.pi * x[:, None] / self.period
+        waves = [math.sqrt(2) * wave(phase) * plain[:, :16] for wave in (np.cos, np.sin)]
+        Phi = np.concatenate([plain, *waves], 1)[:, list(self.chosen)] * (w / (self.end - self.start))[:, None]
+        return np.tensordot(Phi, h(x[:, None]), (0, 0))
+
+
 def path(points: Array, size: int) -> Values:
     """LegS along a path that stays at point i during [i, i+1): each basis function integrated over each step."""
     W = np.zeros((len(points), size))

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from gpvae import OnlineGP
 from gpvae.inducing import (
+    ChosenCosines,
     CosS,
     FourierFeatures,
     FouT,
@@ -28,6 +29,7 @@ from gpvae.inducing import (
 
 #: Every family, by name, for streams on [0, 3] and a Matérn kernel, which Fourier features require.
 FAMILIES: dict[str, Callable[[int], InducingVariables]] = {
+    "ChosenCosines": lambda m: ChosenCosines(m, periods=[0.8]),
     "CosS": CosS,
     "FourierFeatures": lambda m: FourierFeatures(m, -1.0, 5.0),
     "FouT": FouT,

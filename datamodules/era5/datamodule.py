@@ -200,8 +200,6 @@ class ERA5(SeriesStream):
         """
         if self._data is not None and self.source == "cds" and self._process()[1] > 1 and self._replaced():
             self._data = None
-        if self.latest and self._process()[1] > 1:
-            self._check_same_end()
         first = self._data is None and self._continuation is None
         super().setup(stage)
         if first and self.source == "files" and self.hparams["num_tasks"] is not None:
@@ -268,15 +266,6 @@ class ERA5(SeriesStream):
         if end <= self.start:
             raise ValueError(f"start is {self.start}, and the Climate Data Store has ERA5 until {end} only.")
         return end
-
-    def _check_same_end(self) -> None:
-        """Raise if process 0 has asked the store for its end at another time than others, and was told another."""
-        assert self.trainer is not None
-        end = self.trainer.strategy.broadcast(str(self.end))
-        if end != str(self.end):
-            raise RuntimeError(
-                f"The end of ERA5 in the Climate Data Store has just changed, from {self.end} to {end}: run again."
-            )
 
     def _requests(self) -> list[dict[str, Any]]:
         assert self.start is not None

@@ -6,6 +6,7 @@ from typing import Any
 FORMER: dict[str, Any] = {
     "networks": "mlp",
     "schedule": "constant",
+    "left_out": 0.0,
     "horizon": 0.0,
     "latents": "series",
     "num_series": None,

@@ -1,7 +1,6 @@
 """The continual GP-VAE as a LightningModule."""
 
 import copy
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -12,7 +11,6 @@ from torch.optim import Optimizer
 from gpvae.inference import only_training
 from gpvae.methods import KernelName, Scalar
 from gpvae.metrics import Foresight, TaskScores
-from gpvae.modules.configuration import Differences
 from gpvae.modules.former_options import former_options
 from gpvae.modules.series_module import METRICS
 from gpvae.modules.vae_module import VAEModule
@@ -74,6 +72,8 @@ class SVGPVAE(VAEModule):
         sites_folder: Folder in which the sites of all series are kept instead of in memory; each run needs its own.
         lr: Learning rate of Adam; that of noise and lengthscales is ten times as high.
         schedule: The learning rate falls along a `cosine` in each task, or is `constant`, as in the paper.
+        left_out: Share of the times of a task that the encoder does not see in a step, drawn anew in each, so that the
+            networks learn to predict what they are not given; 0 in the paper.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
     """
@@ -112,6 +112,7 @@ class SVGPVAE(VAEModule):
         sites_folder: str | None = None,
         lr: float = 0.005,
         schedule: Schedule = "cosine",
+        left_out: float = 0.1,
         num_samples: int = 100,
         seed: int = 0,
     ) -> None:
@@ -233,7 +234,8 @@ class SVGPVAE(VAEModule):
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
             features, past = self._task.features_and_past(times, series)
             noise = self.vae.noise(features, series, draws)
-            value = self.vae.bound(features, past, y, mask, noise).sum() / num_values
+            seen = mask & ~draws.chosen(len(times), self.hparams["left_out"]).to(mask.device)[:, None]
+            value = self.vae.bound(features, past, y, mask, noise, seen=seen).sum() / num_values
         loss = -value
         self.log("train/bound", value, prog_bar=True, sync_dist=True)
         if self.ewc is not None:
@@ -290,8 +292,3 @@ class SVGPVAE(VAEModule):
             self.hparams.update(self._former)
             self._build(self.hparams["num_variables"], None)
         super().on_load_checkpoint(checkpoint)
-
-    def changes_since(self, checkpoint: Mapping[str, Any]) -> Differences:
-        """As the base class; options that did not exist when the checkpoint was saved do not differ."""
-        saved = checkpoint.get("hyper_parameters", {})
-        return super().changes_since({**checkpoint, "hyper_parameters": {**saved, **former_options(saved)}})

@@ -43,6 +43,10 @@ class Draws:
         """Random integers from 0 to `number - 1`, `[size]`, the same for all series."""
         return torch.randint(number, (size,), generator=self._generator("choices", 0))
 
+    def chosen(self, number: int, share: float) -> Tensor:
+        """Which of some items are chosen, each with the same probability, `[number]`, the same for all series."""
+        return torch.rand(number, generator=self._generator("chosen", 0), dtype=torch.float64) < share
+
     def _generator(self, purpose: str, number: int) -> torch.Generator:
         words = " ".join(map(str, (*self.key, purpose, number)))
         digest = hashlib.blake2b(words.encode(), digest_size=7).digest()

@@ -112,7 +112,16 @@ class GPVAE(nn.Module):
             return draws.normal(series, *shape)
         return draws.normal(series, SCALE_DRAWS, *shape).transpose(0, 1)
 
-    def bound(self, features: TimeFeatures, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
+    def bound(
+        self,
+        features: TimeFeatures,
+        past: Site,
+        y: Tensor,
+        mask: Tensor,
+        noise: Tensor,
+        *,
+        seen: Tensor | None = None,
+    ) -> Tensor:
         """Σ_t E_q log p(y_t | f_t) - KL(q ‖ p) + E_q[log old site] of each series, `[B]`.
 
         The -log N(f; ỹ, ṽ) of the paper's objective cancels against the one inside its L_H.
@@ -124,8 +133,9 @@ class GPVAE(nn.Module):
             mask: Which of them are observed.
             noise: A standard normal draw `[B, L, T]`, from which f is sampled; or several, `[K, B, L, T]`, of which the
                 first is used, and all of them for the predicted scale.
+            seen: Which observations the encoder sees; all of them if not given. It is a bound for any choice.
         """
-        q = self.infer(features, past, *self.encode(features.times, y, mask))
+        q = self.infer(features, past, *self.encode(features.times, y, mask if seen is None else seen))
         f, clock = sample(q, features, noise), self.clock(features.times)
         if f.ndim == 3:
             return bound(q, past, self.decoder(f, clock), y, mask)

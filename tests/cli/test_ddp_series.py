@@ -87,6 +87,42 @@ def test_two_processes_learn_all_series_at_once_as_one_does(tmp_path: Path) -> N
         np.testing.assert_allclose(two[name], value, rtol=1e-4, atol=1e-4, err_msg=name)
 
 
+@pytest.mark.parametrize("options", [{}, {"latents": "field", "num_eofs": 5}], ids=str)
+def test_two_processes_learn_in_closed_form_as_one_does_and_resume(options: dict[str, Any], tmp_path: Path) -> None:
+    """Some values of the soil are missing, so that series have precisions of their own."""
+    model = {"class_path": "SeriesGP", "num_inducing": 10, "periods": [24.0], **options}
+    write_config(tmp_path, model=model, data=DATA | {"epochs_per_task": 1, "land_only": False})
+    run_here(tmp_path, "fit", "-c", "small.yaml")
+    for arguments in (["--data.stop_after", "2"], ["--ckpt_path", "last"]):
+        fit = run(tmp_path, "fit", "-c", "small.yaml", "--name", "two", *TWO, *arguments)
+        assert fit.returncode == 0, fit.stderr
+    one, two = (weights(tmp_path / "runs" / name / "seed_3" / "checkpoints" / "last.ckpt") for name in ("small", "two"))
+    assert one.keys() == two.keys()
+    assert len(one["gp.posterior.h"]) == (1 if options else 7)
+    for name, value in one.items():
+        if name != "gp.posterior.num_files":  # as many as there are processes
+            np.testing.assert_allclose(two[name], value, rtol=1e-6, atol=1e-8, err_msg=name)
+    run_here(tmp_path, "predict", "-c", "small.yaml")
+    assert run(tmp_path, "predict", "-c", "small.yaml", "--name", "two", *TWO).returncode == 0
+    assert_same_predictions(tmp_path / RUN, tmp_path / "runs" / "two" / "seed_3")
+
+
+def test_two_processes_learn_and_predict_a_field_as_one_does(tmp_path: Path) -> None:
+    field = MODEL | {"latents": "field", "consolidation": "both"}
+    write_config(tmp_path, model=field, data=DATA | {"points": 5, "num_tasks": 2, "epochs_per_task": 5})
+    run_here(tmp_path, "fit", "-c", "small.yaml")
+    run_here(tmp_path, "predict", "-c", "small.yaml")
+    for command in ("fit", "predict"):
+        done = run(tmp_path, command, "-c", "small.yaml", "--name", "two", *TWO)
+        assert done.returncode == 0, done.stderr
+    one, two = (weights(tmp_path / "runs" / name / "seed_3" / "checkpoints" / "last.ckpt") for name in ("small", "two"))
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        if name != "vae.posterior.num_files":  # as many as there are processes
+            np.testing.assert_allclose(two[name], value, rtol=1e-6, atol=1e-6, err_msg=name)
+    assert_same_predictions(tmp_path / "runs" / "small" / "seed_3", tmp_path / "runs" / "two" / "seed_3")
+
+
 def slurm_environment(process: int, port: str) -> dict[str, str]:
     """Return the variables that SLURM sets for each of two processes on one node."""
     job = {"JOB_ID": "77123", "JOB_NAME": "weather", "NODELIST": "localhost", "NODEID": "0"}

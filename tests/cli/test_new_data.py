@@ -41,7 +41,7 @@ def pieces() -> list[xr.Dataset]:
 def start(folder: Path, **options: Any) -> Path:
     folder.mkdir(exist_ok=True)
     on_disk = {"on_disk": True} if "sites_folder" in options else {}
-    model = {**MODEL, "consolidation": "replay", **options}
+    model = options if "class_path" in options else {**MODEL, "consolidation": "replay", **options}
     write_config(folder, "weather.yaml", model=model, data={**DATA, **on_disk})
     return folder
 
@@ -51,7 +51,11 @@ def same_results(one: Path, other: Path) -> None:
     assert_same(*(weights(folder / RUN / "checkpoints" / "last.ckpt") for folder in (one, other)))
 
 
-@pytest.mark.parametrize("options", [{}, {"consolidation": "ewc"}, {"sites_folder": "sites"}], ids=str)
+CLOSED_FORM: dict[str, Any] = {"class_path": "SeriesGP", "num_inducing": 6, "periods": [24.0]}
+
+
+@pytest.mark.filterwarnings("ignore:the stream is longer than:UserWarning")
+@pytest.mark.parametrize("options", [{}, {"consolidation": "ewc"}, {"sites_folder": "sites"}, CLOSED_FORM], ids=str)
 def test_files_that_arrive_one_by_one_give_the_bits_of_one_run(
     pieces: list[xr.Dataset],
     tmp_path: Path,

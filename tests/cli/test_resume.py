@@ -23,6 +23,14 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "collapsed": {"model": {"method": "OSGPR"}, "data": {"steps_per_epoch": 2}},
     "series": {**SERIES, "data": SERIES["data"] | {"epochs_per_task": 2}},
+    "series in closed form": {
+        "model": {"class_path": "SeriesGP", "num_inducing": 8, "periods": [24.0]},
+        "data": SERIES["data"] | {"epochs_per_task": 1},
+    },
+    "field": {
+        "model": SERIES["model"] | {"latents": "field"},
+        "data": SERIES["data"] | {"batch_size": None, "epochs_per_task": 2},
+    },
 }
 
 

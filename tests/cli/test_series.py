@@ -9,7 +9,11 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from tests.cli.program import run_here, write_config
 
-MODEL: dict[str, Any] = {"class_path": "SVGPVAE", "num_inducing": 8, "latent_dim": 3, "hidden_dim": 8}
+MODELS: list[dict[str, Any]] = [
+    {"class_path": "SVGPVAE", "num_inducing": 8, "latent_dim": 3, "hidden_dim": 8},
+    {"class_path": "SeriesGP", "num_inducing": 8, "periods": [24.0]},
+    {"class_path": "SeriesGP", "num_inducing": 8, "latents": "field", "num_eofs": 4},
+]
 DATA: dict[str, Any] = {
     "class_path": "ERA5",
     "points": 3,
@@ -20,11 +24,12 @@ DATA: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{model['class_path']}-{model.get('latents')}")
 def test_weather_from_config_to_scores_and_figures(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    model: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GPVAE_DATA_DIR", str(tmp_path / "data"))
-    config = write_config(tmp_path, "weather.yaml", model=MODEL, data=DATA, figures={"dpi": 40})
+    config = write_config(tmp_path, "weather.yaml", model=model, data=DATA, figures={"dpi": 40})
     run_here(tmp_path, "fit", "-c", str(config))
     folder = tmp_path / "runs" / "weather" / "seed_3"
     with (folder / "task_metrics.csv").open() as file:

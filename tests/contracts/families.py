@@ -12,6 +12,7 @@ from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.inducing import (
+    ChosenCosines,
     CosS,
     FourierFeatures,
     FouT,
@@ -29,6 +30,8 @@ from tests import oracle
 from tests.contracts.kernels import MATERN, OVER_SPACE, OVER_TIME, KernelCase
 
 M = 6
+#: A period that some variables are modulated by.
+PERIOD = 0.8
 
 
 def stream(dim: int) -> list[Tensor]:
@@ -96,6 +99,17 @@ def over_time(name: str, seen: Seen) -> oracle.Variables:
     return oracle.Projection(name, M, start, end, first.max() - first.min())
 
 
+def chosen(seen: Seen) -> oracle.Variables:
+    """The horizon is the length of the first task, and doubles as often as the stream needs."""
+    start, end = seen.tasks[0].min(), max(task.max() for task in seen.tasks)
+    horizon = seen.tasks[0].max() - start
+    while start + horizon < end:
+        horizon *= 2
+    picked = seen.family.chosen
+    numbers = (picked[seen.latent] if picked.ndim == 2 else picked).tolist()
+    return oracle.Modulated("CosS", M, start, start + horizon, period=PERIOD, chosen=tuple(numbers))
+
+
 def along_path(seen: Seen) -> oracle.Variables:
     return oracle.path(np.concatenate(seen.tasks), M)
 
@@ -119,6 +133,7 @@ FAMILIES = [
     Family(lambda: FourierFeatures(M, -1.0, 4.0), MATERN, waves, EXACT, remembers_kernel="all"),
     Family(lambda: LegS(M), OVER_TIME, partial(over_time, "LegS"), QUADRATURE),
     Family(lambda: CosS(M), OVER_TIME, partial(over_time, "CosS"), QUADRATURE),
+    Family(lambda: ChosenCosines(M, periods=[PERIOD]), OVER_TIME, chosen, QUADRATURE),
     Family(lambda: LegT(M), OVER_TIME, partial(over_time, "LegT"), QUADRATURE),
     Family(lambda: LagT(M), OVER_TIME, partial(over_time, "LagT"), QUADRATURE),
     Family(lambda: FouT(M), OVER_TIME, partial(over_time, "FouT"), QUADRATURE),

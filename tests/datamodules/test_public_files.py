@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,3 +118,31 @@ def test_unknown_name_lists_the_known_ones_and_the_nearest() -> None:
         public_files.fetch("solar.mta")
     with pytest.raises(ValueError, match=r"'qqq'\. Known files"):
         public_files.fetch("qqq")
+
+
+@pytest.mark.usefixtures("server")
+def test_processes_that_start_together_download_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads stand for processes: a lock on a file keeps both out alike."""
+    started, go_on, downloads = threading.Event(), threading.Event(), []
+    retrieve = public_files.pooch.retrieve
+
+    def slowly(*arguments: object, **options: object) -> object:
+        downloads.append(arguments)
+        started.set()
+        assert go_on.wait(60)
+        return retrieve(*arguments, **options)
+
+    monkeypatch.setattr(public_files.pooch, "retrieve", slowly)
+    found: list[Path] = []
+    one, other = (threading.Thread(target=lambda: found.append(public_files.fetch("small.csv"))) for _ in range(2))
+    one.start()
+    assert started.wait(60)
+    other.start()
+    other.join(0.3)
+    assert other.is_alive()
+    go_on.set()
+    for thread in (one, other):
+        thread.join(60)
+    assert found == [folder / "small.csv"] * 2
+    assert len(downloads) == 1
+    assert os.listdir(folder) == ["small.csv"]

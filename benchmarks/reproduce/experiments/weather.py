@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from benchmarks.era5_variants import CONFIGS, VARIANTS
+from benchmarks.era5_variants import COMMON, CONFIGS, VARIANTS
 from benchmarks.reproduce.experiment import Experiment, Options
 
 OF_THE_PAPER = ("OHSVGP", "OVC", "OVC-per-dim", "OSVGP")
@@ -10,9 +10,9 @@ FAMILIES = (*OF_THE_PAPER, "OHSVGP-CosS")
 FIGURE_6 = "section 5.3, figure 6"
 PAPER = {"ewc": FIGURE_6, "replay": "ours: replay in place of EWC"}
 #: The model of the paper: no clock, and one noise for all variables.
-PAPER_MODEL = {"model.periods": "null", "model.shared_noise": True}
+PAPER_MODEL = {"model.periods": "null", "model.noise": "shared"}
 #: As in docs/era5.md: eight locations in two batches in each epoch, and the best strength of EWC.
-SETTING = {"data.points": 8, "data.batch_size": 4, "model.ewc_strength": 1.0}
+SETTING = {"data.points": 8, "data.batch_size": 4, "data.epochs_per_task": 20, "model.ewc_strength": 1.0}
 QUICK = {"data.points": 2, "data.batch_size": 2, "data.epochs_per_task": 1, "data.stop_after": 2}
 
 
@@ -35,7 +35,8 @@ def _experiment(
     data: str, family: str, kind: str, size: int, paper: str, options: Options, quick: Options | None = None
 ) -> Experiment:
     words = VARIANTS[family]
-    chosen = {key.removeprefix("--"): value for key, value in zip(words[::2], words[1::2], strict=True)}
+    common = {f"model.{name}": str(value).lower() if value is False else value for name, value in COMMON.items()}
+    chosen = common | {key.removeprefix("--"): value for key, value in zip(words[::2], words[1::2], strict=True)}
     return Experiment(
         f"era5_{data}_{family}_{kind}_M{size}",
         f"era5_{data}",
