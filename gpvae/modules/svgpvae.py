@@ -1,7 +1,6 @@
 """The continual GP-VAE as a LightningModule."""
 
 import copy
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -12,7 +11,6 @@ from torch.optim import Optimizer
 from gpvae.inference import only_training
 from gpvae.methods import KernelName, Scalar
 from gpvae.metrics import Foresight, TaskScores
-from gpvae.modules.configuration import Differences
 from gpvae.modules.former_options import former_options
 from gpvae.modules.series_module import METRICS
 from gpvae.modules.vae_module import VAEModule
@@ -294,8 +292,3 @@ class SVGPVAE(VAEModule):
             self.hparams.update(self._former)
             self._build(self.hparams["num_variables"], None)
         super().on_load_checkpoint(checkpoint)
-
-    def changes_since(self, checkpoint: Mapping[str, Any]) -> Differences:
-        """As the base class; options that did not exist when the checkpoint was saved do not differ."""
-        saved = checkpoint.get("hyper_parameters", {})
-        return super().changes_since({**checkpoint, "hyper_parameters": {**saved, **former_options(saved)}})

@@ -1,11 +1,14 @@
 """What a module that learns a GP-VAE says of it: predictions, scores, forecasts and checkpoints."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor
 from torch.distributions import Distribution, Normal
 
 from gpvae.metrics import Foresight, equal_mixture
+from gpvae.modules.configuration import Differences
+from gpvae.modules.former_options import former_options
 from gpvae.modules.series_module import SeriesModule
 from gpvae.utils.resizable import rename_former_children
 from gpvae.vae.keyed_noise import Draws
@@ -50,6 +53,11 @@ class VAEModule(SeriesModule):
         series, times, y, mask = batch
         mean, scale = self.vae.decode_samples(times, series, self.num_samples, Draws(self.seed, "evaluate"))
         return equal_mixture(Normal(mean[mask], scale[mask])), y[mask]
+
+    def changes_since(self, checkpoint: Mapping[str, Any]) -> Differences:
+        """As the base class; options that did not exist when the checkpoint was saved do not differ."""
+        saved = checkpoint.get("hyper_parameters", {})
+        return super().changes_since({**checkpoint, "hyper_parameters": {**saved, **former_options(saved)}})
 
     def predict_step(
         self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int, dataloader_idx: int = 0

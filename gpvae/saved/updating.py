@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,8 +34,8 @@ class Staged:
     folder: Path
 
     def __init__(self) -> None:
-        self._root = tempfile.TemporaryDirectory(prefix="gpvae-update-", ignore_cleanup_errors=True)
-        self.root = Path(self._root.name)
+        self.root = Path(tempfile.mkdtemp(prefix="gpvae-update-"))
+        weakref.finalize(self, shutil.rmtree, self.root, ignore_errors=True)  # once nobody needs it, or at the exit
 
     @property
     def checkpoint(self) -> Path:

@@ -1,6 +1,8 @@
 """`run.update` learns what `gpvae fit --ckpt_path last` learns from the same hours, and `run.save` saves it."""
 
+import gc
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -227,3 +229,16 @@ def test_a_run_of_the_sample_takes_other_data(
     run.update(new)
     assert run.num_tasks == 3
     assert run.scores.query("after_task == 3 and metric == 'nlpd' and variable == ''")["task"].tolist()[:3] == [1, 2, 3]
+
+
+def test_temporary_folders_are_removed(
+    series: Path, tmp_path: Path, all_weather: xr.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    run = gpvae.load(series / RUN)
+    run.update(all_weather.isel(time=slice(40, 60)))
+    assert list((tmp_path / "temporary").glob("gpvae-update-*"))
+    run.save()
+    gc.collect()
+    assert not list((tmp_path / "temporary").glob("gpvae-update-*"))
