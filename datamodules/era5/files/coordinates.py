@@ -43,13 +43,13 @@ def normalise(data: xr.Dataset, name: str, location: Sequence[float] | None = No
     # A variable that is called as a coordinate but is none, such as the time of a forecast's start, makes way.
     own = {old: role for role, old in found.items() if old is not None}
     variables = {own.get(key, key): field for key, field in variables.items() if key in own or key not in NAMES}
-    variables = _with_time(variables, name)
+    fields = [key for key in map(str, data.data_vars) if key not in own and key not in NAMES]
+    variables = _with_time(variables, fields, name)
     if found["latitude"] is None and found["longitude"] is None and location is not None:
         variables |= {"latitude": xr.Variable((), float(location[0])), "longitude": xr.Variable((), float(location[1]))}
     for role in ("latitude", "longitude"):
         if role in variables:
             variables[role] = _in_degrees(_at_one_time(variables[role], f"The {role} of {name}"))
-    fields = [key for key in map(str, data.data_vars) if key not in own and key not in NAMES]
     return dataset_of(variables, fields, data.attrs)
 
 
@@ -97,15 +97,13 @@ def _has_dates(field: xr.Variable) -> bool:
     return field.dtype.kind == "O" and field.size > 0 and hasattr(np.asarray(field.values).flat[0], "calendar")
 
 
-def _with_time(variables: dict[str, xr.Variable], name: str) -> dict[str, xr.Variable]:
+def _with_time(variables: dict[str, xr.Variable], fields: Collection[str], name: str) -> dict[str, xr.Variable]:
     time = variables["time"]
     if time.size and not _has_dates(time):
         raise ValueError(f"The time of {name} is {time.dtype}, not dates: its units or calendar are missing.")
     if time.ndim == 0:  # the file of one time
-        variables = {
-            key: _along_time(field) if key == "time" or (field.ndim and key not in NAMES) else field
-            for key, field in variables.items()
-        }
+        along = {"time", *fields}
+        variables = {key: _along_time(field) if key in along else field for key, field in variables.items()}
     elif time.ndim == 1:
         variables = {key: renamed(field, {str(time.dims[0]): "time"}) for key, field in variables.items()}
     time = variables["time"]

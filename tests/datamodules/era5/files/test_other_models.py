@@ -187,6 +187,16 @@ def test_one_level_a_file(scalar: bool, tmp_path: Path) -> None:
     assert list(read_era5(str(tmp_path / "0.nc"), ["t"]).data_vars) == ["t@500"]
 
 
+@pytest.mark.parametrize("where", [{}, {"latitude": 1, "longitude": 2}], ids=["grid", "location"])
+def test_one_time(where: dict[str, int], tmp_path: Path) -> None:
+    data = levels("pressure_level", [500.0, 850.0], "hPa").isel(time=7, **where)
+    data.to_netcdf(tmp_path / "a.nc")
+    read = read_era5(str(tmp_path / "a.nc"), ["t2m", "t@850"])
+    assert read["time"].values == [data["time"].values]
+    np.testing.assert_array_equal(read["t@850"].squeeze(), data["t"].isel(pressure_level=1))
+    np.testing.assert_array_equal(read["t2m"].squeeze(), data["t2m"])
+
+
 def test_geopotential_at_a_level_changes_with_time() -> None:
     data = levels("pressure_level", [500.0, 850.0], "hPa").rename(t="z")
     read = read_era5(data, ["z@500"])
