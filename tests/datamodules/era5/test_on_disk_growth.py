@@ -25,10 +25,11 @@ def stream(folder: Path, on_disk: bool = True, **options: object) -> ERA5:
     return made
 
 
-def written(folder: Path) -> dict[str, int]:
-    """The files of values, by the time at which they were created."""
+def written(folder: Path) -> dict[str, tuple[int, int]]:
+    """The files of values, with what changes when they are written."""
     files = (folder / "data" / FOLDER).glob("*/*_of_1")
-    return {f"{path.parent.name[:4]}/{path.name}": path.stat().st_ino for path in files}
+    states = {path: path.stat() for path in files}
+    return {f"{path.parent.name[:4]}/{path.name}": (state.st_ino, state.st_mtime_ns) for path, state in states.items()}
 
 
 def assert_as_in_memory(made: ERA5, folder: Path) -> None:
@@ -41,7 +42,7 @@ def assert_as_in_memory(made: ERA5, folder: Path) -> None:
 
 
 def test_new_files_are_appended(pieces: list[xr.Dataset], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    before: dict[str, int] = {}
+    before: dict[str, tuple[int, int]] = {}
     for number, piece in enumerate(pieces):
         write_new(piece, tmp_path / f"{number}.nc")
         caplog.clear()
@@ -77,7 +78,7 @@ def test_revised_values_are_written_again(pieces: list[xr.Dataset], tmp_path: Pa
     before = written(tmp_path)
     write_new(pieces[1] + 0.5, tmp_path / "1.nc")  # within the third task
     assert_as_in_memory(stream(tmp_path), tmp_path)
-    changed = {name for name, inode in written(tmp_path).items() if before[name] != inode}
+    changed = {name for name, state in written(tmp_path).items() if before[name] != state}
     assert {name.split("_")[1] for name in changed} == {"02", "03"}
     assert not any("_00_" in name or "_01_" in name for name in changed)
     write_new(pieces[0] + 0.5, tmp_path / "0.nc")  # the scale changes: another folder
