@@ -21,7 +21,7 @@ EVENTS, HIDDEN_EVENTS = "tfevents", "earlier-events"
 #: Seconds to wait for the lock of a run folder: a killed process may take a while to exit.
 LOCK_TIMEOUT = 3.0
 #: Options of data that change how far a run goes, what it predicts or how data are downloaded, not its results.
-NEUTRAL_OPTIONS = ("stop_after", "end", "predict_every", "download_hours", "refetch_preliminary")
+NEUTRAL_OPTIONS = ("stop_after", "end", "predict_every", "predict_until", "download_hours", "refetch_preliminary")
 KEYS_NOT_IN_NAME = tuple(f"data.{init}{option}" for init in ("", "init_args.") for option in NEUTRAL_OPTIONS)
 
 

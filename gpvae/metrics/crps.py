@@ -13,6 +13,8 @@ from gpvae.metrics.target import LOWER
 
 #: Number of samples of a distribution whose score has no closed form.
 NUM_SAMPLES = 100
+#: Least number of times that quantiles run through (0, 1) as the target changes by one.
+MIN_PACE = 5000.0
 
 
 class CRPS(PointwiseMean):
@@ -22,8 +24,9 @@ class CRPS(PointwiseMean):
     `NLPD`, and sensitive to calibration, unlike `RMSE`.
 
     Closed form for a normal distribution. For an equal mixture of S normals, E|Y - y| is exact; E|Y - Y'|, a sum over
-    S² pairs of components, is estimated without bias from one draw of each component, by sorting. Other distributions
-    are represented by samples. Draws have a seed derived from the targets, see `ECE`.
+    S² pairs of components, is estimated without bias from one draw of each, by sorting. The draws are a function of
+    the target alone, so the score of a point does not depend on the others of its batch. Other distributions are
+    represented by samples with a seed derived from the targets of the batch, see `ECE`.
 
     Example:
         >>> import torch
@@ -45,7 +48,7 @@ class CRPS(PointwiseMean):
         parts = predictive.component_distribution if isinstance(predictive, MixtureSameFamily) else None
         if isinstance(parts, Normal) and _equally_weighted(predictive):
             distance = mean_distance(parts.mean - target[..., None], parts.stddev).mean(-1)
-            draws = _normal_draws(parts, batch_seed(target, 0))
+            draws = parts.mean + parts.stddev * _standard_draws(target, parts.mean.shape[-1]).to(parts.mean)
             size = draws.shape[-1]
             own = parts.stddev.sum(-1) * (2 / math.sqrt(math.pi))  # E|Y - Y'| within each component
             return distance - 0.5 * (_distances_of_pairs(draws) + own) / size**2
@@ -67,9 +70,14 @@ def _equally_weighted(mixture: Distribution) -> bool:
     return bool((logits == logits[..., :1]).all())
 
 
-def _normal_draws(parts: Normal, seed: int) -> Tensor:
-    """A draw of each component."""
-    return seeded_samples(parts, 1, seed)[0]
+def _standard_draws(target: Tensor, size: int) -> Tensor:
+    """For each target, as many draws of a standard normal variable `[..., S]`, a function of the target alone.
+
+    Each is at a quantile that runs many times through (0, 1) as the target changes by one, at a pace of its own.
+    """
+    pace, start = torch.rand(2, size, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(target.device)
+    quantile = (start + MIN_PACE * (1 + pace) * target.double()[..., None]) % 1.0
+    return torch.special.ndtri(quantile.clamp(1e-12, 1 - 1e-12))
 
 
 def _distances_of_pairs(draws: Tensor) -> Tensor:

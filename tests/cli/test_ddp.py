@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gpvae.metrics import read_foresight
 from tests.cli.program import assert_same, run, run_here, weights, write_config
 
 RUN = Path("runs/small/seed_3")
@@ -26,6 +27,11 @@ def scores(file: Path) -> dict[tuple[str, ...], float]:
         }
 
 
+def foreseen(folder: Path) -> dict[tuple[object, ...], float]:
+    """Read all prequential scores."""
+    return {tuple(row[:4]): row.value for row in read_foresight(folder / "foresight.csv")}
+
+
 def both(folder: Path, **sections: Any) -> tuple[Path, Path]:
     """Return the run folders of one process and of two."""
     one, two = folder / "one", folder / "two"
@@ -42,8 +48,9 @@ def both(folder: Path, **sections: Any) -> tuple[Path, Path]:
 def test_closed_form(batch_size: int | None, tmp_path: Path) -> None:
     one, two = both(tmp_path, data={"batch_size": batch_size})
     table = scores(one / "task_metrics.csv")
-    assert len(table) == 18
+    assert len(table) == 9 * len(("nlpd", "rmse", "crps", "skill_persistence", "skill_variance"))
     assert scores(two / "task_metrics.csv") == pytest.approx(table, rel=1e-9, abs=1e-9)
+    assert foreseen(two) == pytest.approx(foreseen(one), rel=1e-9, abs=1e-9)
 
 
 def test_free_form_with_a_first_task_that_trains_the_kernel(tmp_path: Path) -> None:

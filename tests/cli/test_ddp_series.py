@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 from lightning.fabric.plugins.environments.lightning import find_free_network_port
 
+from gpvae.metrics import read_foresight
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
 from tests.cli.program import assert_same, run, run_here, script, weights, write_config
 
@@ -44,9 +45,16 @@ def test_two_processes_learn_resume_and_predict_as_one(tmp_path: Path) -> None:
     assert fit.returncode == 0, fit.stderr
     assert fit.stdout.count("NLPD on each task") == 1
     expected = TaskTable.read(one / RUN / FILE_NAME).scores
-    assert len(expected) == 3 * (6 + 3) * (1 + 17)
+    assert len(expected) == (6 + 3) * (7 * (1 + 17) + 17)  # four metrics and three skills; RMSE in units of each
+    compared = {key: value for key, value in expected.items() if key[2].startswith(("skill", "rmse_physical"))}
+    expected = {key: value for key, value in expected.items() if key not in compared}
     continuous = {key: value for key, value in expected.items() if not key[2].startswith("coverage")}
     found = TaskTable.read(two / RUN / FILE_NAME).scores
+    assert {key: found.pop(key) for key in compared} == pytest.approx(compared, rel=1e-3, abs=1e-3)
+    foresight = [
+        {tuple(row[:4]): row.value for row in read_foresight(folder / RUN / "foresight.csv")} for folder in (one, two)
+    ]
+    assert foresight[1] == pytest.approx(foresight[0], rel=0.05, abs=0.05)
     assert {key: found[key] for key in continuous} == pytest.approx(continuous, abs=1e-4)
     assert found == pytest.approx(expected, abs=0.05)  # a value on the edge of an interval may change sides
 

@@ -47,7 +47,8 @@ def start(folder: Path, **options: Any) -> Path:
 
 
 def same_results(one: Path, other: Path) -> None:
-    assert (one / RUN / "task_metrics.csv").read_bytes() == (other / RUN / "task_metrics.csv").read_bytes()
+    for file in ("task_metrics.csv", "foresight.csv"):
+        assert (one / RUN / file).read_bytes() == (other / RUN / file).read_bytes()
     assert_same(*(weights(folder / RUN / "checkpoints" / "last.ckpt") for folder in (one, other)))
 
 

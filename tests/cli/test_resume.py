@@ -35,10 +35,10 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def results(folder: Path) -> tuple[bytes, dict[str, Any]]:
-    """Return the scores and the last checkpoint of a run."""
+    """Return the scores, prequential ones too, and the last checkpoint of a run."""
     checkpoint = torch.load(folder / RUN / "checkpoints" / "last.ckpt", weights_only=True)
     kept = {key: checkpoint[key] for key in ("state_dict", "optimizer_states", "epoch", "global_step")}
-    return (folder / RUN / "task_metrics.csv").read_bytes(), kept
+    return b"".join((folder / RUN / name).read_bytes() for name in ("task_metrics.csv", "foresight.csv")), kept
 
 
 def resume(folder: Path, checkpoint: Path, *args: str) -> Path:

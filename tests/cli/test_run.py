@@ -13,7 +13,8 @@ from gpvae.modules import StreamingGP
 from tests.cli.program import assert_same, run, run_here, weights, write_config
 
 RUN = Path("runs/small/seed_3")
-METRICS = ["nlpd", "rmse", "ece"]
+METRICS = ["nlpd", "rmse", "crps", "ece"]
+SKILLS = ["skill_persistence", "skill_variance"]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def scores(file: Path) -> dict[tuple[str, ...], float]:
 
 def test_every_task_is_scored_after_every_task(folder: Path) -> None:
     tasks = {"1": ("1", ""), "2": ("1", "2", ""), "3": ("1", "2", "3", "")}
-    expected = {(after, task, metric) for after in tasks for task in tasks[after] for metric in METRICS}
+    expected = {(after, task, metric) for after in tasks for task in tasks[after] for metric in (*METRICS, *SKILLS)}
     found = scores(folder / RUN / "task_metrics.csv")
     assert found.keys() == expected
     assert all(torch.isfinite(torch.tensor(list(found.values()))))
@@ -51,25 +52,27 @@ def test_tensorboard(folder: Path) -> None:
     events = EventAccumulator(str(folder / RUN), size_guidance={"images": 0, "scalars": 0}).Reload()
     scalars = {tag: events.Scalars(tag) for tag in events.Tags()["scalars"]}
     steps = {tag: [event.step for event in found] for tag, found in scalars.items()}
-    for metric in METRICS:
+    for metric in (*METRICS, *SKILLS):
         for task in (1, 2, 3):
             assert steps[f"{metric}/task_{task:02d}"] == list(range(task, 4))
         assert steps[f"{metric}/seen"] == [1, 2, 3]
         assert steps[f"{metric}/forgetting"] == steps[f"{metric}/backward_transfer"] == [2, 3]
     assert steps["bound"] == [1, 2, 3]
+    assert steps["foresight_coverage/all"] == steps["foresight_skill_persistence/1-6"] == [2, 3]
     assert steps["train/loss"] == [9, 19, 29, 39, 49, 59]
     table = scores(folder / RUN / "task_metrics.csv")
     logged = {after: event.value for after, event in zip([2, 3], scalars["nlpd/task_02"], strict=True)}
     assert logged == pytest.approx({after: table[str(after), "2", "nlpd"] for after in (2, 3)}, rel=1e-6)
     images = {tag: [event.step for event in events.Images(tag)] for tag in events.Tags()["images"]}
-    assert images.keys() == {"stream", *(f"forgetting/{metric}" for metric in METRICS)}
+    assert images.keys() == {"stream", "foresight", *(f"forgetting/{metric}" for metric in METRICS)}
     assert images["stream"] == images["forgetting/nlpd"] == [1, 2, 3]
     assert all(steps[-1] == 3 for steps in images.values())
 
 
 def test_figures(folder: Path) -> None:
     names = {path.name for path in (folder / RUN / "figures").iterdir()}
-    assert names == {*(f"stream_{i:02d}.png" for i in (1, 2, 3)), *(f"forgetting_{metric}.png" for metric in METRICS)}
+    forgetting = (f"forgetting_{metric}.png" for metric in METRICS)
+    assert names == {*(f"stream_{i:02d}.png" for i in (1, 2, 3)), *forgetting, "foresight.png"}
     assert all((folder / RUN / "figures" / name).read_bytes().startswith(b"\x89PNG") for name in names)
 
 
@@ -105,7 +108,7 @@ def test_evaluation_gives_the_numbers_of_the_table(
     run_here(folder, command, "-c", "small.yaml", "--ckpt_path", "last")
     text = capsys.readouterr().out
     for (after, task, metric), value in scores(folder / RUN / "task_metrics.csv").items():
-        if after == "3" and task:
+        if after == "3" and task and metric in METRICS:
             (line,) = [line for line in text.splitlines() if f" {metric}/task_{task:>02} " in line]
             assert float(line.split("│")[2]) == pytest.approx(value, rel=1e-9)
     assert sorted(path for path in folder.rglob("*")) == before

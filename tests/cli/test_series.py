@@ -40,12 +40,19 @@ def test_weather_from_config_to_scores_and_figures(
         expected = [("1", "1"), ("1", ""), ("2", "1"), ("2", "2"), ("2", "")]
         assert [row[:2] for row in rows if row[2:] == scored] == expected
     pictures = sorted(path.stem for path in (folder / "figures").glob("*.png"))
-    scores = ["forgetting_nlpd", "forgetting_rmse", "forgetting_coverage", "skill"]
+    scores = ["forgetting_nlpd", "forgetting_rmse", "forgetting_crps", "forgetting_coverage", "skill"]
+    scores += ["skill_over_references", "foresight"]
     assert pictures == sorted([*scores, "reconstructions_01", "reconstructions_02"])
     events = EventAccumulator(str(folder))
     events.Reload()
-    heat_maps = {f"forgetting/{metric}" for metric in ("nlpd", "rmse", "coverage")}
-    assert set(events.Tags()["images"]) == {"reconstructions", "skill", *heat_maps}
+    heat_maps = {f"forgetting/{metric}" for metric in ("nlpd", "rmse", "crps", "coverage")}
+    assert set(events.Tags()["images"]) == {
+        "reconstructions",
+        "skill",
+        "skill_over_references",
+        "foresight",
+        *heat_maps,
+    }
     assert "nlpd_by_variable/t2m" in events.Tags()["scalars"]
     shown = capsys.readouterr().out
     assert "after 2" in shown

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from gpytorch.kernels import MaternKernel, RBFKernel
 
+import datamodules
 from gpvae.metrics import for_likelihood
 from gpvae.modules.learners import FreeFormLearner, OnePass
 from tests.configs.expected import DATA, METHODS, Data, Method
@@ -34,8 +35,9 @@ def test_runs_and_is_what_its_name_says(name: str, tmp_path: Path, monkeypatch: 
     quick += ["--data.steps_per_epoch=2"] if is_iterative(name) else []
     done = run(monkeypatch, tmp_path, name, *quick)
 
+    metrics = [*for_likelihood(_likelihood(name)), *_skills(name, data.name)]
     assert {score[:3] for score in done.table.rows()} == {
-        (after_task, task, metric) for after_task, task in SCORED for metric in for_likelihood(_likelihood(name))
+        (after_task, task, metric) for after_task, task in SCORED for metric in metrics
     }
     model = done.model()
     assert tuple(type(posterior.inducing) for posterior in model.gp.posteriors) == method.families
@@ -72,6 +74,13 @@ def test_begins_with_a_comment_and_has_short_lines(name: str) -> None:
 
 def _likelihood(name: str) -> str:
     return arguments(name, "model").get("likelihood", "gaussian")
+
+
+def _skills(name: str, data: str) -> list[str]:
+    """The skills that make sense: none for counts and labels, over persistence where there is an order."""
+    if _likelihood(name) != "gaussian":
+        return []
+    return ["skill_variance", *(["skill_persistence"] if getattr(datamodules, data).input_dim == 1 else [])]
 
 
 def _learner(name: str, method: Method) -> type:
