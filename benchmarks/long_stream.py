@@ -20,7 +20,7 @@ from gpytorch.likelihoods import GaussianLikelihood
 from rich.progress import track
 from torch import Tensor
 
-from benchmarks.memory import anonymous_bytes
+from benchmarks.process_memory import anonymous_bytes
 from benchmarks.report import console, parser, save, table
 from benchmarks.streams import expected_warnings
 from benchmarks.timing import Timing, ratio
