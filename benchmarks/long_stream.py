@@ -21,7 +21,7 @@ from gpytorch.means import ZeroMean
 from rich.progress import track
 from torch import Tensor
 
-from benchmarks.memory import anonymous_bytes
+from benchmarks.process_memory import anonymous_bytes
 from benchmarks.report import console, parser, save, table
 from benchmarks.streams import expected_warnings
 from benchmarks.timing import Timing, ratio

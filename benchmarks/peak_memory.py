@@ -12,7 +12,7 @@ import torch
 from rich.progress import track
 
 from benchmarks.contenders import EXACT, GROWING, OURS, RECURRENCE, contenders, given_kernel, wave
-from benchmarks.memory import Peak
+from benchmarks.process_memory import Peak
 from benchmarks.processes import in_a_process
 from benchmarks.report import console, parser, save, table
 from benchmarks.streams import expected_warnings

@@ -47,6 +47,7 @@ BENCHMARKS = (
 #: Separate commands: long experiments, and a test of interrupted runs.
 COMMANDS = {
     "era5_variants": "families, EWC, replay and joint training on ERA5: hours; can be interrupted and repeated",
+    "memory": "scores on ERA5 against all numbers kept, for everything that learns series: hours; can be continued",
     "kills": "kills `gpvae fit` at random times and resumes it: minutes for each trial",
     "shared_precision": "scores with one precision for all series and with one for each: a quarter of an hour",
     "reproduce": "the experiments of the paper: hours",
@@ -58,8 +59,8 @@ PARTS = (
     "gpytorch_ovc",
     "gpytorch_refits",
     "gpytorch_vae",
-    "memory",
     "powers",
+    "process_memory",
     "processes",
     "registry",
     "report",

@@ -20,7 +20,7 @@ import torch
 from rich.progress import track
 from torch import Tensor, nn
 
-from benchmarks.memory import anonymous_bytes, live_tensors
+from benchmarks.process_memory import anonymous_bytes, live_tensors
 from benchmarks.processes import in_a_process
 from benchmarks.report import console, parser, save, table
 from benchmarks.timing import Timing, ratio

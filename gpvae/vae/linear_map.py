@@ -50,8 +50,10 @@ class LinearMap(Resizable):
         assign(self.weights, eofs)
         scale = sizes[: self.num_eofs] / len(values) ** 0.5
         assign(self.scale, scale.clamp_min(MIN_SCALE * float(scale[0]) or 1.0))
-        squares = torch.where(mask.flatten(0, 1), values - values @ eofs @ eofs.mT, 0.0).square().sum(0)
-        assign(self.remainder, squares / mask.flatten(0, 1).sum(0).clamp_min(1))
+        seen = mask.flatten(0, 1)
+        squares = torch.where(seen, values - values @ eofs @ eofs.mT, 0.0).square().sum(0)
+        count = seen.sum(0)  # of a variable that is never observed, only its variance of one is known
+        assign(self.remainder, torch.where(count > 0, squares / count.clamp_min(1), 1.0))
 
     def encode(self, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Latents `[B, L, T]` by least squares, and their precision relative to that with all variables observed.

@@ -6,8 +6,8 @@ from torch import Tensor
 
 from benchmarks.contenders import EXACT, GROWING, OURS, REFIT, WARM, Contender, contenders, given_kernel, wave
 from benchmarks.gpytorch_vae import PlainGPVAE
-from benchmarks.memory import Peak, live_tensors
 from benchmarks.powers import exponent
+from benchmarks.process_memory import Peak, live_tensors
 from benchmarks.streams import expected_warnings
 
 TASKS = list(wave(2, 30, 6.0))

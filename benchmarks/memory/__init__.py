@@ -1,0 +1,1 @@
+"""Scores on ERA5 against all numbers kept."""

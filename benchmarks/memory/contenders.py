@@ -1,0 +1,59 @@
+"""The contenders: configs and what is changed in them, by name and size."""
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpvae import modules
+from gpvae.modules import SeriesModule
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A config, with options of its model that differ.
+
+    Attributes:
+        config: Name of the config.
+        sizes: Options by size: the curve of the contender.
+        model: Options of the model that all sizes share.
+        datasets: Data sets that it is for; all if empty.
+    """
+
+    config: str
+    sizes: dict[str, dict[str, Any]]
+    model: dict[str, Any] = field(default_factory=dict)
+    datasets: tuple[str, ...] = ()
+
+    def build(self, size: str, seed: int, num_series: int) -> tuple[SeriesModule, int, int | None]:
+        """The module, epochs a task, and the batch size, for as many batches in an epoch as the config has."""
+        config = yaml.safe_load((CONFIGS / f"{self.config}.yaml").read_text())
+        kind = getattr(modules, config["model"]["class_path"])
+        options = config["model"]["init_args"] | self.model | self.sizes[size]
+        options |= {"seed": seed} if "seed" in kind.__init__.__annotations__ else {}
+        data = config["data"]["init_args"]
+        share = data["batch_size"] / data["points"] if "batch_size" in data else None
+        batch_size = None if share is None else max(1, math.ceil(share * num_series))
+        return kind(**options), data["epochs_per_task"], batch_size
+
+
+def sizes(**values: list[Any]) -> dict[str, dict[str, Any]]:
+    """Sizes by name: `sizes(num_inducing=[50, 100])` has 50 and 100."""
+    return {" ".join(map(str, row)): dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)}
+
+
+CONTENDERS: dict[str, Contender] = {
+    "GP a variable": Contender("era5_gp", sizes(num_inducing=[25, 50, 100, 200, 400])),
+    "GP an EOF of the field": Contender(
+        "era5_gp",
+        sizes(num_eofs=[10, 20, 40, 40], num_inducing=[100, 200, 200, 400]),
+        {"latents": "field"},
+        datasets=("finse_8", "finse_70", "cornwall", "sample"),
+    ),
+    "OHSVGP + EWC (paper)": Contender("era5_ohsvgp_paper", sizes(num_inducing=[50, 100])),
+    "GP-VAE (shipped)": Contender("era5_ohsvgp", sizes(num_inducing=[50, 100])),
+}

@@ -1,0 +1,74 @@
+"""The results as a table and as one figure: the score against memory, every contender a curve."""
+
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from gpvae.plotting.canvas import INK, LABEL, SMALL, render, save_png, style_axes
+
+Row = dict[str, Any]
+COLOURS = {
+    "climatology": "#8a8a8a",
+    "interpolation": "#444444",
+    "exact GP": "#000000",
+    "GP a variable": "#0072b2",
+    "GP an EOF of the field": "#009e73",
+    "OHSVGP + EWC (paper)": "#d55e00",
+    "GP-VAE (shipped)": "#cc79a7",
+}
+METRICS = ("nlpd", "rmse", "crps", "coverage", "cpu_seconds", "means", "precisions", "networks", "protection", "total")
+
+
+def averages(rows: list[Row]) -> dict[tuple[str, str, str], Row]:
+    """Means over seeds, by data set, contender and size, in the order of the file."""
+    groups: defaultdict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row["data"], row["contender"], row["size"]].append(row)
+    return {
+        key: {name: mean(row[name] for row in same) for name in (*METRICS, "share")} | {"seeds": len(same)}
+        for key, same in groups.items()
+    }
+
+
+def markdown(rows: list[Row]) -> str:
+    """A table with a row for each data set, contender and size."""
+    lines = [
+        "| data | contender | size | NLPD | RMSE | CRPS | 90 % holds | CPU s | means | precisions | networks "
+        "| protection | all numbers | share of raw | seeds |",
+        "|" + "---|" * 15,
+    ]
+    for key, row in sorted(averages(rows).items(), key=lambda item: (item[0][0], list(COLOURS).index(item[0][1]))):
+        scores = [f"{row[name]:.2f}" for name in METRICS[:4]] + [f"{row['cpu_seconds']:.1f}"]
+        counts = [f"{row[name]:,.0f}" for name in METRICS[5:]]
+        lines.append(f"| {' | '.join([*key, *scores, *counts])} | {row['share']:.0%} | {row['seeds']} |")
+    return "\n".join(lines)
+
+
+def draw(rows: list[Row], path: Path) -> None:
+    """Draw the NLPD against all numbers kept, a panel for each data set."""
+    found = averages(rows)
+    names = list(dict.fromkeys(key[0] for key in found))
+    figure = Figure((3.3 * max(1, len(names)), 3.6), dpi=110, facecolor="white", layout="constrained")
+    for number, name in enumerate(names, start=1):
+        ax = figure.add_subplot(1, len(names), number)
+        style_axes(ax)
+        for contender, colour in COLOURS.items():
+            curve = sorted((row["total"], row["nlpd"]) for key, row in found.items() if key[:2] == (name, contender))
+            if curve:
+                ax.plot(*zip(*curve, strict=True), "o-", color=colour, label=contender, markersize=4, linewidth=1.2)
+        raw = [row["total"] for key, row in found.items() if key[:2] == (name, "interpolation")]
+        if raw:
+            ax.axvline(raw[0], color=INK, linewidth=0.6, linestyle=":")
+        ax.set_xscale("log")
+        ax.set_title(name, fontsize=LABEL, color=INK, loc="left")
+        ax.set_xlabel("numbers kept a location", fontsize=SMALL, color=INK)
+        if number == 1:
+            ax.set_ylabel("NLPD after the last task", fontsize=SMALL, color=INK)
+    handles = {
+        label: handle for ax in figure.axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=SMALL)
+    save_png(render(figure), path)
