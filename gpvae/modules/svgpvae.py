@@ -68,7 +68,7 @@ class SVGPVAE(VAEModule):
             the variational bound, 1 expectation propagation, which trusts the past less where they resolve it less.
         shared_precision: Keep one posterior covariance of past tasks for all series, and a mean for each: M times less
             memory. Within a task each series has its own covariance. If not given, do so as long as all series are
-            observed about as often as each other.
+            observed about as often as each other; latents of the same lengthscale then share it, up to a factor.
         sites_folder: Folder in which the sites of all series are kept instead of in memory; each run needs its own.
         lr: Learning rate of Adam; that of noise and lengthscales is ten times as high.
         schedule: The learning rate falls along a `cosine` in each task, or is `constant`, as in the paper.

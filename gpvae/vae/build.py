@@ -80,7 +80,7 @@ def build_vae(options: Mapping[str, Any], num_variables: int, num_series: int | 
         build_family(options),
         periods=periods,
         power=options["power"],
-        shared_precision=options["shared_precision"] if field is None else False,
+        shared_precision=options["shared_precision"],
         folder=options["sites_folder"],
         field=field,
     )

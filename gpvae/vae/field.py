@@ -51,6 +51,10 @@ class FieldPosterior(SeriesPosterior):
         """The one series, on every process."""
         return torch.arange(num_series, device=self.L.device)
 
+    def _total(self, value: Tensor) -> Tensor:
+        """The value itself, which is the same on all processes."""
+        return value
+
     def gather_sites(self, state: dict[str, Tensor], prefix: str) -> None:
         """Do nothing: the state of each process is complete."""
 

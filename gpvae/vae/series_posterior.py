@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,12 @@ from gpvae.inducing import InducingVariables
 from gpvae.sites import Site
 from gpvae.streaming import Frame, StreamingPosterior
 from gpvae.utils.distributed import gather_rows, num_processes, own_items, own_positions, rank, sum_over_processes
+from gpvae.utils.resizable import assign
 from gpvae.utils.row_store import Files, Memory, RowStore, compute_rows, select_rows
+from gpvae.vae.shared_precision import common_shape, observed_alike
 
 #: Maximum number of elements of precisions in a chunk of series: 8 MB, which fit into caches.
 MAX_ELEMENTS = 2**20
-
-#: A series with less than this share of the mean number of observations is observed less than others.
-MIN_SHARE = 0.9
 
 
 class SeriesPosterior(StreamingPosterior):
@@ -31,7 +31,7 @@ class SeriesPosterior(StreamingPosterior):
         power: α of power expectation propagation; 0 is the variational bound.
         shared_precision: Keep one precision G for all series, the mean of theirs, and h for each. When a task ends,
             posterior means stay as they are and covariances become equal. If None, do so as long as all series are
-            observed about as often as each other.
+            observed about as often as each other; latents with the same kernel then share the shape of G.
         folder: Keep sites in files of this folder instead of memory; files of the last two tasks are kept.
     """
 
@@ -40,6 +40,7 @@ class SeriesPosterior(StreamingPosterior):
     num_files: Tensor
     fingerprint: Tensor
     sharing: Tensor
+    scale: Tensor
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class SeriesPosterior(StreamingPosterior):
         self.folder = None if folder is None else Path(folder)
         if shared_precision is None:
             self.register_buffer("sharing", torch.ones((), dtype=torch.bool))
+            self.register_buffer("scale", torch.ones((), dtype=torch.float64))
         for name in ("num_series", "num_ended", "num_files"):
             self.register_buffer(name, torch.zeros((), dtype=torch.int64))
         self._opened = True
@@ -86,7 +88,8 @@ class SeriesPosterior(StreamingPosterior):
             return Site.zero(self.L)
         if not self._opened:
             self._open()
-        return super().site
+        site = super().site
+        return site if self.shared_precision is not None else replace(site, G=self.scale * site.G)
 
     def site_of(self, series: Tensor | None = None) -> Site:
         """The past site of some series of this process; of all of them if not given."""
@@ -167,11 +170,15 @@ class SeriesPosterior(StreamingPosterior):
             self._stop_sharing()
         if self.shares:
             sums = [compute(chunk).G.sum(0, keepdim=True) for chunk in series.split(self.chunk_size)]
-            G = sum_over_processes(torch.stack(sums).sum(0)) / num_series
-            site = self.compute_site(name, series, lambda chunk: compute(chunk).with_precision(G))
+            G = self._total(torch.stack(sums).sum(0)) / num_series
+            shape, scale = (G, torch.ones_like(G[..., :1, :1])) if self.shared_precision else common_shape(G, frame.L)
+            site = self.compute_site(name, series, lambda chunk: compute(chunk).with_precision(scale * shape))
+            site = replace(site, G=shape)
         else:
-            site = self.compute_site(name, series, compute, chunk_size)
+            site, scale = self.compute_site(name, series, compute, chunk_size), torch.ones_like(frame.L[:1, :1, :1])
         self.end(frame, site)
+        if self.shared_precision is None:
+            assign(self.scale, scale)
         self.num_ended += 1
         self.num_series.fill_(num_series)
         self.num_files.fill_(num_processes())
@@ -181,6 +188,10 @@ class SeriesPosterior(StreamingPosterior):
         self.fingerprint.copy_(sum_over_processes(_fingerprint(self.h).to(self.L.device)))
         if rank() == 0:
             shutil.rmtree(self.folder / _task_name(int(self.num_ended) - 2), ignore_errors=True)
+
+    def _total(self, value: Tensor) -> Tensor:
+        """The sum over processes of a value of their series."""
+        return sum_over_processes(value)
 
     def gather_sites(self, state: dict[str, Tensor], prefix: str) -> None:
         """Gather the sites of all processes into the state on rank 0; sites in files are left there.
@@ -276,18 +287,6 @@ class SeriesPosterior(StreamingPosterior):
 def _fingerprint(rows: Tensor) -> Tensor:
     """The sum of the bit patterns as integers, which changes with any row and adds up over processes."""
     return rows.view(torch.int64).sum()
-
-
-def observed_alike(mask: Tensor, series: Tensor) -> bool:
-    """Whether no series has much fewer observations than the others, of any process.
-
-    Args:
-        mask: Which values of all series are observed, `[S, T, V]`.
-        series: The series of this process.
-    """
-    counts = torch.stack([select_rows(mask, one).sum() for one in series.split(1)]).double()
-    total, number = sum_over_processes(torch.stack([counts.sum(), torch.full_like(counts[0], len(counts))]))
-    return not bool(sum_over_processes((counts < MIN_SHARE * total / number).sum()))
 
 
 def _rows(shares: bool) -> tuple[str, ...]:

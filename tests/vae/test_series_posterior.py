@@ -10,6 +10,7 @@ from gpvae.modules import SVGPVAE
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.vae import series_posterior
+from gpvae.vae.shared_precision import common_shape
 from tests.vae.learning import Data, learn
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
@@ -199,3 +200,24 @@ def test_one_precision_is_shared_until_series_are_observed_differently(folder: b
 def test_complete_series_share_one_precision_as_if_asked_to() -> None:
     chosen, asked = (learnt(masked=0.0, shared_precision=shared) for shared in (None, True))
     assert all(map(torch.equal, predictions(chosen), predictions(asked)))
+
+
+def test_latents_of_one_lengthscale_share_a_precision_up_to_a_factor() -> None:
+    module = learnt(masked=0.0, shared_precision=None, hyperparameters="fixed")
+    posterior = module.vae.posterior
+    assert posterior.G.shape == (1, 1, 6, 6)
+    assert posterior.site.G.shape == (1, 2, 6, 6)
+    again = learnt(0, shared_precision=None, hyperparameters="fixed")
+    again.load_state_dict(module.state_dict())
+    assert all(map(torch.equal, predictions(again), predictions(module)))
+
+
+def test_a_common_shape_keeps_precisions_that_differ_by_a_factor() -> None:
+    shape = torch.randn(6, 6, dtype=torch.float64)
+    G = torch.tensor([0.5, 2.0, 7.0], dtype=torch.float64)[None, :, None, None] * (shape @ shape.T)
+    L = torch.eye(6, dtype=torch.float64).expand(3, -1, -1)
+    found, scale = common_shape(G, L)
+    assert found.shape == (1, 1, 6, 6)
+    torch.testing.assert_close(scale * found, G)
+    other = L * torch.tensor([1.0, 1.0, 2.0])[:, None, None]
+    assert common_shape(G, other)[0] is G
