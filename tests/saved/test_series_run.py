@@ -16,6 +16,8 @@ import gpvae
 from gpvae.metrics import TaskTable
 from gpvae.plotting.canvas import render
 from gpvae.saved import SavedSeriesRun
+from tests.cli.program import assert_same, write_config
+from tests.cli.test_new_data import DATA
 from tests.datamodules.era5.written import write_old
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Lightning's, about small data
@@ -242,3 +244,19 @@ def test_longitudes_from_0_to_360_stay_so(
     assert found["longitude"].values.tolist() == [359.0]
     run.update(east.isel(time=slice(40, 60)))
     assert run.num_tasks == 3
+
+
+def test_a_closed_form_gp_on_series(series: Path, all_weather: xr.Dataset, command: Command) -> None:
+    """Another module on series: the same values as the command, and the same bits after an update."""
+    model = {"class_path": "SeriesGP", "num_inducing": 12, "horizon": 120.0}
+    write_config(series, "gp.yaml", model=model, data=DATA)
+    command(series, "fit", "-c", "gp.yaml")
+    command(series, "predict", "-c", "gp.yaml", "--data.predict_every", "0.5")
+    folder = series / "runs" / "gp" / "seed_3"
+    expected = xr.load_dataset(folder / "predictions.nc")
+    run = gpvae.load(folder)
+    xr.testing.assert_equal(run.predict(expected["time"]), expected)
+    run.update(all_weather.isel(time=slice(40, 60)))
+    write_old(all_weather.isel(time=slice(0, 60)), series / "0.nc", packed=False)
+    command(series, "fit", "-c", "gp.yaml", "--ckpt_path", "last")
+    assert_same(run.module.state_dict(), gpvae.load(folder).module.state_dict())
