@@ -47,6 +47,7 @@ BENCHMARKS = (
 #: Separate commands: long experiments, and a test of interrupted runs.
 COMMANDS = {
     "era5_variants": "families, EWC, replay and joint training on ERA5: hours; can be interrupted and repeated",
+    "foresight": "how well tasks are foreseen, and what 90 % intervals hold, by lead time: a quarter of an hour",
     "kills": "kills `gpvae fit` at random times and resumes it: minutes for each trial",
     "shared_precision": "scores with one precision for all series and with one for each: a quarter of an hour",
     "reproduce": "the experiments of the paper: hours",
