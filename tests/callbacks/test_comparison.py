@@ -31,6 +31,7 @@ class AfterTasks(Callback):
 
 
 def run(folder: Path, num_tasks: int = 3) -> tuple[SVGPVAE, ToySeries, AfterTasks]:
+    torch.manual_seed(0)
     module, stream, states = small_model(), toy_series(num_tasks=num_tasks), AfterTasks()
     learn(folder, module, stream, TaskReport(print_table=False), states)
     return module, stream, states
