@@ -48,6 +48,7 @@ BENCHMARKS = (
 COMMANDS = {
     "era5_variants": "families, EWC, replay and joint training on ERA5: hours; can be interrupted and repeated",
     "memory": "scores on ERA5 against all numbers kept, for everything that learns series: hours; can be continued",
+    "foresight": "how well tasks are foreseen, and what 90 % intervals hold, by lead time: a quarter of an hour",
     "kills": "kills `gpvae fit` at random times and resumes it: minutes for each trial",
     "shared_precision": "scores with one precision for all series and with one for each: a quarter of an hour",
     "reproduce": "the experiments of the paper: hours",

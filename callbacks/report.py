@@ -96,6 +96,8 @@ class TaskReport(ResultsWriter, Callback):
             return
         if folder is not None:
             self.table.write(folder / FILE_NAME)
+            if self.foresight.tasks:  # a run that was resumed elsewhere has them from its checkpoint
+                self.foresight.write(folder / foresight_table.FILE_NAME)
         changes = {name: score.value for score in compared if (name := log_name(score)) is not None}
         for metric in self.metrics:
             forgetting = self.table.forgetting(metric)

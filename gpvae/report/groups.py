@@ -98,6 +98,11 @@ class Group:
         return list(dict.fromkeys(metric for entry in self.entries for metric in entry.experiment.metrics))
 
     @property
+    def derived(self) -> list[str]:
+        """Names of all derived scores, such as skill against references."""
+        return list(dict.fromkeys(metric for entry in self.entries for metric in entry.experiment.derived))
+
+    @property
     def seeds_differ(self) -> bool:
         """Whether contenders have different seeds."""
         return len({entry.seeds for entry in self.contenders}) > 1

@@ -70,7 +70,7 @@ def score_table(group: Group, configs: Mapping[str, str], scope: str) -> Table:
     """
     columns = [
         (metric, forgetting)
-        for metric in group.metrics
+        for metric in (*group.metrics, *group.derived)
         for forgetting in (False, True)
         if any(_is_known(_final(entry, metric, forgetting)) for entry in group.entries)
     ]

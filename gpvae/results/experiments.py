@@ -3,13 +3,14 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from scipy import stats
 
 from gpvae.metrics import TaskTable
+from gpvae.metrics.registry import DERIVED
 from gpvae.metrics.score import ScoreKey, sort_key
 
 
@@ -36,10 +37,11 @@ class Experiment:
         name: Name of the folder that holds the runs.
         runs: Folders of the runs.
         num_tasks: How many tasks each run learnt.
-        metrics: Names of the metrics, NLPD first.
+        metrics: Names of the metrics, NLPD first, without those that are derived.
         variables: Names of the variables that are scored one by one, if asked for.
         scores: Scores averaged over runs, by (after_task, task, metric, variable).
         forgetting: Forgetting at the end of the stream, by metric and variable.
+        derived: Names of derived scores: skill against references, and RMSE in units of the data.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Experiment:
     variables: list[str]
     scores: dict[ScoreKey, Interval]
     forgetting: dict[tuple[str, str], Interval]
+    derived: list[str] = field(default_factory=list)
 
     def final(self, metric: str, variable: str = "") -> Interval | None:
         """The score over all tasks at the end of the stream."""
@@ -73,23 +76,26 @@ def average(name: str, tables: Mapping[Path, TaskTable], variables: bool = False
         listed = ", ".join(f"{file.parent.name} after task {end}" for file, end in ends.items())
         raise ValueError(f"runs of {name} ended at different tasks: {listed}. Finish them, or name those that count")
     num_tasks = next(iter(ends.values()))
+    names = list(dict.fromkeys(metric for table in tables.values() for metric in table.metrics))
+    metrics = [name for name in names if name not in DERIVED]
     scores: defaultdict[ScoreKey, list[float]] = defaultdict(list)
     forgetting: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for table in tables.values():
         for score in table.rows():
             if variables or not score.variable:
                 scores[score.key].append(score.value)
-        for metric in table.metrics if num_tasks > 1 else ():
+        for metric in [name for name in metrics if name in table.metrics] if num_tasks > 1 else ():
             for variable in ("", *(table.variables if variables else ())):
                 forgetting[metric, variable].append(table.forgetting(metric, variable))
     return Experiment(
         name=name,
         runs=[file.parent for file in tables],
         num_tasks=num_tasks,
-        metrics=list(dict.fromkeys(metric for table in tables.values() for metric in table.metrics)),
+        metrics=metrics,
         variables=list(dict.fromkeys(v for table in tables.values() for v in table.variables if variables)),
         scores={key: mean_interval(scores[key]) for key in sorted(scores, key=sort_key)},
         forgetting={key: mean_interval(values) for key, values in forgetting.items()},
+        derived=[name for name in names if name in DERIVED],
     )
 
 

@@ -134,16 +134,17 @@ def summary_table(experiment: Experiment, tasks: bool) -> Table:
 
 
 def variable_table(experiment: Experiment) -> Table:
-    """Scores at the end of the stream, a row for each variable, two columns for each metric.
+    """Scores at the end of the stream, a row for each variable, two columns for each metric, one for what is derived.
 
     Args:
         experiment: The experiment.
     """
     columns = [name for metric in experiment.metrics for name in (metric, f"{metric} forgetting")]
-    table = _score_columns("", columns)
+    table = _score_columns("", [*columns, *experiment.derived])
     for variable in experiment.variables:
         pairs = [(experiment.final(m, variable), experiment.forgetting.get((m, variable))) for m in experiment.metrics]
-        table.add_row(variable, *_cells(cell for pair in pairs for cell in pair))
+        derived = [experiment.final(metric, variable) for metric in experiment.derived]
+        table.add_row(variable, *_cells([*(cell for pair in pairs for cell in pair), *derived]))
     return table
 
 
