@@ -56,4 +56,5 @@ CONTENDERS: dict[str, Contender] = {
     ),
     "OHSVGP + EWC (paper)": Contender("era5_ohsvgp_paper", sizes(num_inducing=[50, 100])),
     "GP-VAE (shipped)": Contender("era5_ohsvgp", sizes(num_inducing=[50, 100])),
+    "GP-VAE, shared precision": Contender("era5_ohsvgp", sizes(num_inducing=[50, 100]), {"shared_precision": True}),
 }

@@ -18,6 +18,7 @@ COLOURS = {
     "GP an EOF of the field": "#009e73",
     "OHSVGP + EWC (paper)": "#d55e00",
     "GP-VAE (shipped)": "#cc79a7",
+    "GP-VAE, shared precision": "#e69f00",
 }
 METRICS = ("nlpd", "rmse", "crps", "coverage", "cpu_seconds", "means", "precisions", "networks", "protection", "total")
 

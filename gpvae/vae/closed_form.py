@@ -89,7 +89,7 @@ class ClosedFormSeries(nn.Module):
         y, mask = self.arrange(y), self.arrange(mask)
         precision = 1 / (self.noise + self.posterior.power * features.residual)  # [L, T]
         complete = all(bool(part.all()) for part in mask.split(CHUNK_SIZE))
-        common = features.weighted_outer_sum(precision[None]) if complete else None
+        common = ((features.a * precision[:, None]) @ features.a.mT)[None] if complete else None
 
         def task_site(series: Tensor) -> Site:
             latents, share = self.map.encode(select_rows(y, series), select_rows(mask, series))
@@ -132,7 +132,7 @@ class ClosedFormSeries(nn.Module):
         """
         frame, transport = self.posterior.present_frame(self.kernel)
         site = transport(self.posterior.site_of(None if self.field else series))
-        mean, var = TimeFeatures.of(frame, times).marginals(Posterior.from_site(site))
+        mean, var = marginals(TimeFeatures.of(frame, times), Posterior.from_site(site))
         rows = None
         if self.field:
             rows = (series[:, None] * self.num_variables + torch.arange(self.num_variables).to(series)).flatten()
@@ -160,6 +160,17 @@ class ClosedFormSeries(nn.Module):
         return 1 - (features.residual / features.prior).mean(-1)
 
 
+def marginals(features: TimeFeatures, q: Posterior) -> tuple[Tensor, Tensor]:
+    """Mean and variance of f at each time, `[B, L, T]`; the variance has one row if all series have one covariance.
+
+    For a single covariance the pairs of `TimeFeatures`, made for those of many series, would cost more than they save.
+    """
+    if len(q.root) > 1 or q.mean.ndim != 3:
+        return features.marginals(q)
+    spread = (q.root[0].mT @ features.a).square().sum(-2)
+    return (q.mean.transpose(0, 1) @ features.a).transpose(0, 1), (features.residual + spread)[None]
+
+
 def leave_one_out(features: TimeFeatures, q: Posterior, y: Tensor, precision: Tensor) -> Normal:
     """The marginals of f at each time without the observation there, `[B, L, T]`.
 
@@ -171,7 +182,7 @@ def leave_one_out(features: TimeFeatures, q: Posterior, y: Tensor, precision: Te
         y: Observations of f, `[B, L, T]`.
         precision: Their precisions, zero where there is none.
     """
-    mean, var = features.marginals(q)
+    mean, var = marginals(features, q)
     resolved = var - features.residual
     without = resolved / (1 - precision * resolved).clamp_min(1e-9)
     return Normal(mean - precision * without * (y - mean), (without + features.residual).sqrt())
