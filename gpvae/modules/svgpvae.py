@@ -49,8 +49,8 @@ class SVGPVAE(VAEModule):
         longest: Longest lengthscale to start from; those of the latent dimensions are log-spaced in between. If not
             given, all start from the shortest.
         horizon: Length of the stream that the memory is to hold. Lengthscales are kept above horizon / num_inducing,
-            the shortest that it can follow over such a length. The planned length of the data if not given; 0 for no
-            limit.
+            the shortest that it can follow over such a length. Not given: the length of the data if their number of
+            tasks is, else ten times that of the first task. 0 for no limit.
         inducing: Another family of inducing variables for the method, such as CosS for OHSVGP.
         inducing_options: Options of the family.
         hyperparameters: Whether the kernel is trained: `fixed`, `train_first_task` or `train_always`.
@@ -147,7 +147,7 @@ class SVGPVAE(VAEModule):
     def setup(self, stage: str) -> None:
         """Take what is not given from the data: the number of variables, and the length of the stream."""
         super().setup(stage)
-        self._planned = getattr(getattr(self.trainer, "datamodule", None), "num_hours", None)
+        self._planned = getattr(getattr(self.trainer, "datamodule", None), "planned_length", None)
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """Adam on networks and inducing points, at a higher rate on noise and lengthscales."""
@@ -186,7 +186,7 @@ class SVGPVAE(VAEModule):
         self.check_task(*data)
         times = data[0].to(self.device)
         horizon = self._planned if self.hparams["horizon"] is None else self.hparams["horizon"]
-        self.resolution.begin(self.vae, times, horizon or 0.0)
+        self.resolution.begin(self.vae, times, horizon)
         self.vae.posterior.begin(self.vae.kernel, times[:, None])
         self.begun += 1
         self.attach_task(*data)

@@ -14,7 +14,7 @@ from gpvae.inducing import ChosenCosines
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.utils.row_store import select_rows
-from gpvae.vae.common_posterior import CommonPosterior, FieldPosterior
+from gpvae.vae.common_posterior import CommonFieldPosterior, CommonPosterior
 from gpvae.vae.linear_map import LinearMap
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.spread import Spread
@@ -54,7 +54,7 @@ class ClosedFormSeries(nn.Module):
         self.map, self.kernel, self.num_variables, self.field = linear_map, kernel, num_variables, field
         (latent_dim,) = kernel.batch_shape
         self.likelihood = GaussianLikelihood(batch_shape=kernel.batch_shape).double()
-        kind = FieldPosterior if field else CommonPosterior
+        kind = CommonFieldPosterior if field else CommonPosterior
         self.posterior = kind(inducing, latent_dim, power=power)
         self.spread = Spread(num_variables, period)
 

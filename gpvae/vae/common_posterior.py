@@ -53,7 +53,7 @@ class CommonPosterior(SeriesPosterior):
         super().select_own_sites(state, prefix)
 
 
-class FieldPosterior(CommonPosterior):
+class CommonFieldPosterior(CommonPosterior):
     """The same with a single series, the field of all locations, which every process keeps.
 
     Args:

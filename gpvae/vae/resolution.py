@@ -17,6 +17,8 @@ MIN_RESOLVED = 0.95
 MAX_ADVISED = 1024
 #: Lengthscales start no shorter than this multiple of the shortest allowed.
 START_ABOVE = 1.01
+#: Length of a stream that may grow without end, in lengths of its first task.
+PLANNED_TASKS = 10
 #: Number of times, spread over the stream, at which the share is measured.
 NUM_TIMES = 512
 
@@ -53,17 +55,19 @@ class Resolution(nn.Module):
         self.register_buffer("start", torch.zeros((), dtype=torch.float64))
         self.register_buffer("share", torch.ones((), dtype=torch.float64))
 
-    def begin(self, vae: GPVAE, times: Tensor, horizon: float) -> None:
+    def begin(self, vae: GPVAE, times: Tensor, horizon: float | None) -> None:
         """Begin a task. Limit lengthscales before the first one; warn when the stream outgrows what they allow for.
 
         Args:
             vae: The model, before its inducing variables advance to the task.
             times: Times of the task, `[T]`.
-            horizon: Length of the stream that the memory is to hold; 0 for no limit.
+            horizon: Length of the stream that the memory is to hold; 0 for no limit. Not given: a multiple of the length
+                of the first task.
         """
         if not vae.posterior.inducing.started:
             self.start.copy_(times[0])
-            limit_lengthscales(vae, horizon)
+            unplanned = PLANNED_TASKS * float(times[-1] - times[0])
+            limit_lengthscales(vae, unplanned if horizon is None else horizon)
             return
         family, shortest = vae.posterior.inducing, vae.kernel.raw_lengthscale_constraint.lower_bound.detach()
         length = float(shortest) * family.num_inducing
