@@ -61,7 +61,7 @@ class Resolution(nn.Module):
         Args:
             vae: The model, before its inducing variables advance to the task.
             times: Times of the task, `[T]`.
-            horizon: Length of the stream that the memory is to hold; 0 for no limit. Not given: a multiple of the length
+            horizon: Length of the stream that the memory is to hold; 0 for no limit. Not given: a multiple of that
                 of the first task.
         """
         if not vae.posterior.inducing.started:
