@@ -76,7 +76,7 @@ class Encoder(nn.Module):
         super().__init__()
         residual = networks == "residual"
         self.network = (silent_mlp if residual else mlp)(2 * (num_variables + num_phases), num_hidden, 2 * latent_dim)
-        self.linear = nn.Linear(num_variables + 2 * num_phases, latent_dim) if residual else None
+        self.linear = nn.Linear(num_variables, latent_dim) if residual else None
         if residual:
             nn.init.constant_(self.network[2].bias[latent_dim:], math.log(math.expm1(START_VARIANCE)))  # type: ignore[index]
 
@@ -88,11 +88,11 @@ class Encoder(nn.Module):
             mask: Which of them are observed, `[B, T, V]`.
             clock: The clock at each time, `[T, 2P]`.
         """
-        seen, clock = torch.where(mask, y, 0.0), clock.to(y).expand(*y.shape[:-1], -1)
-        inputs = torch.cat([seen, mask.to(y), clock], -1)
+        seen = torch.where(mask, y, 0.0)
+        inputs = torch.cat([seen, mask.to(y), clock.to(y).expand(*y.shape[:-1], -1)], -1)
         mean, raw = self.network(inputs).double().mT.chunk(2, dim=-2)
         if self.linear is not None:
-            mean = mean + self.linear(torch.cat([seen, clock], -1)).double().mT
+            mean = mean + self.linear(seen).double().mT
         return mean, mask.any(-1)[..., None, :] / (softplus(raw) + MIN_VARIANCE)
 
 
@@ -130,7 +130,7 @@ class Decoder(nn.Module):
         residual = networks == "residual"
         self.network = (silent_mlp if residual else mlp)(*sizes)
         self.log_scale = nn.Parameter(torch.full((1 if shared_noise else num_variables,), noise).log())
-        self.linear = nn.Linear(latent_dim + 2 * num_phases, num_variables) if residual else None
+        self.linear = nn.Linear(latent_dim, num_variables) if residual else None
         self.scale = silent_mlp(*sizes) if predicted_scale else None
 
     def forward(self, f: Tensor, clock: Tensor) -> tuple[Tensor, ...]:
@@ -142,7 +142,7 @@ class Decoder(nn.Module):
         inputs = torch.cat([f.mT, clock.to(f).expand(*f.mT.shape[:-1], -1)], -1).to(self.log_scale)
         mean = self.network(inputs)
         if self.linear is not None:
-            mean = mean + self.linear(inputs)
+            mean = mean + self.linear(f.mT.to(self.log_scale))
         noise = self.log_scale.exp().expand_as(mean)
         if self.scale is None:
             return mean, noise
