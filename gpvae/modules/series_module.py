@@ -28,7 +28,7 @@ class SeriesModule(ContinualModule):
 
     @property
     def series_model(self) -> Any:  # noqa: ANN401
-        """The model of series, which has a `posterior`."""
+        """The model of series, which has a `posterior` and a `widening`."""
         return getattr(self, self.model_name)
 
     @property
@@ -63,3 +63,11 @@ class SeriesModule(ContinualModule):
         """The variable of each observed value."""
         mask = batch[-1]
         return torch.arange(mask.shape[-1], device=mask.device).expand_as(mask)[mask]
+
+    def lead_time(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor | None:
+        """The time from the last one learnt to that of each observed value; None if it is unknown."""
+        return self.series_model.widening.lead_time(batch[1], batch[3])
+
+    def learn_from_foresight(self) -> None:
+        """Learn how wide the next forecasts should be."""
+        self.series_model.widening.learn(self.foresight.coverage())

@@ -68,11 +68,3 @@ class VAEModule(SeriesModule):
         mean, scale = self.vae.decode_samples(times, series, self.num_samples, draws)
         noise = draws.normal(series, *mean.shape[1:], purpose="noise").to(mean)
         return {"series": series, "times": times, "samples": (mean + scale * noise).movedim(-1, 0)}
-
-    def lead_time(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor | None:
-        """The time from the last one learnt to that of each observed value; None if it is unknown."""
-        return self.vae.widening.lead_time(batch[1], batch[3])
-
-    def learn_from_foresight(self) -> None:
-        """Learn how wide the next forecasts should be."""
-        self.vae.widening.learn(self.foresight.coverage())

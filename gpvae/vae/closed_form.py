@@ -18,6 +18,7 @@ from gpvae.vae.common_posterior import CommonFieldPosterior, CommonPosterior
 from gpvae.vae.linear_map import LinearMap
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.spread import Spread
+from gpvae.vae.widening import Widening
 
 #: Number of series whose residuals are computed at a time.
 CHUNK_SIZE = 64
@@ -56,7 +57,7 @@ class ClosedFormSeries(nn.Module):
         self.likelihood = GaussianLikelihood(batch_shape=kernel.batch_shape).double()
         kind = CommonFieldPosterior if field else CommonPosterior
         self.posterior = kind(inducing, latent_dim, power=power)
-        self.spread = Spread(num_variables, period)
+        self.spread, self.widening = Spread(num_variables, period), Widening()
 
     @property
     def inducing(self) -> ChosenCosines:
@@ -106,6 +107,7 @@ class ClosedFormSeries(nn.Module):
         )
         self.spread.stretch(self.inducing.origin, self.inducing.horizon)
         self._calibrate(features, precision, y, mask)
+        self.widening.end.copy_(times[-1])
 
     def _calibrate(self, features: TimeFeatures, precision: Tensor, y: Tensor, mask: Tensor) -> None:
         """Add the residuals of a task to the spread, each observation predicted without itself."""
@@ -139,7 +141,8 @@ class ClosedFormSeries(nn.Module):
         mean, var = self.map.decode(mean, (var + self.noise).expand_as(mean), rows)
         if self.field:
             mean, var = (part[0].unflatten(-1, (len(series), -1)).transpose(0, 1) for part in (mean, var))
-        return Normal(mean, (var * self.spread(times)).sqrt())
+        mean, scale = self.widening(times, mean[..., None], (var * self.spread(times)).sqrt()[..., None])
+        return Normal(mean[..., 0], scale[..., 0])
 
     def quantiles(self, times: Tensor, series: Tensor, num: int) -> Tensor:
         """Quantiles of y at evenly spread probabilities, `[num, B, T, V]`: exact in place of samples.

@@ -17,7 +17,6 @@ MODEL: dict[str, Any] = {
     "latent_dim": 2,
     "hidden_dim": 4,
     "num_samples": 10,
-    "horizon": 60.0,  # otherwise the length of the data when the run begins
 }
 DATA: dict[str, Any] = {
     "class_path": "ERA5",

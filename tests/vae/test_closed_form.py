@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from gpytorch.means import ZeroMean
 from torch import Tensor
 
 from gpvae import OnlineGP
@@ -86,7 +87,13 @@ def test_each_variable_of_each_series_is_an_online_gp(power: float, horizon: flo
             parameter.data = module.gp.kernel.get_parameter(name).data[v : v + 1].clone()
         for series in range(NUM_SERIES):
             family = ChosenCosines(20, horizon=horizon, periods=[24.0])
-            gp = OnlineGP(family, copy.deepcopy(kernel), gaussian(float(module.gp.noise[v].detach())), power=power)
+            gp = OnlineGP(
+                family,
+                copy.deepcopy(kernel),
+                gaussian(float(module.gp.noise[v].detach())),
+                mean=ZeroMean(),
+                power=power,
+            )
             for times, y, _ in tasks:
                 gp.update(times[:, None], y[series, :, v].double()[None])
             expected = gp.predict(at[:, None])
