@@ -50,7 +50,7 @@ class SVGPVAE(VAEModule):
             given, all start from the shortest.
         horizon: Length of the stream that the memory is to hold. Lengthscales are kept above horizon / num_inducing,
             the shortest that it can follow over such a length. Not given: the length of the data if their number of
-            tasks is, else ten times that of the first task. 0 for no limit.
+            tasks is, else ten times that of the first task; without a trainer, no limit. 0 for no limit.
         inducing: Another family of inducing variables for the method, such as CosS for OHSVGP.
         inducing_options: Options of the family.
         hyperparameters: Whether the kernel is trained: `fixed`, `train_first_task` or `train_always`.
@@ -123,7 +123,7 @@ class SVGPVAE(VAEModule):
         self.consolidation, self.ewc_strength, self.replay_strength = consolidation, ewc_strength, replay_strength
         self.register_buffer("steps_taken", torch.zeros((), dtype=torch.int64))
         self._task: SeriesTask | None = None
-        self._planned: float | None = None
+        self._planned: float | None = 0.0
         self._former: dict[str, Any] = {}
         self.built = False
         if num_variables is not None and (num_series is not None or latents == "series"):
@@ -147,7 +147,7 @@ class SVGPVAE(VAEModule):
     def setup(self, stage: str) -> None:
         """Take what is not given from the data: the number of variables, and the length of the stream."""
         super().setup(stage)
-        self._planned = getattr(getattr(self.trainer, "datamodule", None), "planned_length", None)
+        self._planned = getattr(getattr(self.trainer, "datamodule", None), "planned_length", 0.0)
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """Adam on networks and inducing points, at a higher rate on noise and lengthscales."""

@@ -145,7 +145,7 @@ def family_name(config: RunConfig) -> str:
         config: The config of a run.
     """
     method = METHODS.get(str(config.model.options.get("method")))
-    default = ""
+    default = "ChosenCosines" if config.model.class_name == "SeriesGP" else ""
     if method is not None:
         default = (method.family_in_space if config.data.class_name in SPATIAL_DATA else None) or method.family
     family = str(config.model.options.get("inducing") or default)

@@ -27,7 +27,7 @@ def test_listed_by_data_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     run_here(tmp_path, "configs")
     lines = capsys.readouterr().out.splitlines()
     headings = [line for line in lines if not line.startswith(" ")]
-    assert headings == ["audio", "covid", "era5", "moons", "powerplant", "skillcraft", "solar", "toy"]
+    assert headings == ["audio", "covid", "era5", "moons", "own", "powerplant", "skillcraft", "solar", "toy"]
     assert [line.split()[0] for line in lines if line.startswith(" ")] == list(shipped_configs())
     (line,) = (line for line in lines if line.split()[0] == NAME)
     assert line.endswith("  OHSGPR on solar irradiance (paper, section 5.1, figures 2 and 3).")

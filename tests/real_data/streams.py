@@ -27,6 +27,7 @@ def fitted(task: Task, ard: bool = False) -> gpvae.OnlineGP:
         gpvae.inducing.LegS(10),
         gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel(ard_num_dims=dims)),
         gpytorch.likelihoods.GaussianLikelihood(),
+        mean=gpytorch.means.ZeroMean(),
     )
     return gp.fit_hyperparameters(task.x_train, task.y_train)
 
@@ -40,7 +41,12 @@ def final_nlpd(
 ) -> float:
     """Test NLPD over all tasks after the last, with the hyperparameters of `model`."""
     gp = gpvae.OnlineGP(
-        inducing, copy.deepcopy(model.kernel), copy.deepcopy(model.likelihood), num_inducing=num_inducing, power=power
+        inducing,
+        copy.deepcopy(model.kernel),
+        copy.deepcopy(model.likelihood),
+        mean=gpytorch.means.ZeroMean(),
+        num_inducing=num_inducing,
+        power=power,
     )
     for task in tasks:
         gp.update(task.x_train, task.y_train)

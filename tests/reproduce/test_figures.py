@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from gpytorch.means import ZeroMean
 
 from benchmarks.reproduce.curves import common_seeds, curve, ends
 from benchmarks.reproduce.drawing.checkpoints import load
@@ -150,7 +151,8 @@ def test_the_first_figure_is_learnt_again_from_the_kernel_of_the_run(tmp_path: P
     torch.testing.assert_close(f.stddev, true.stddev, atol=1e-2, rtol=0)
 
     first, second = learnt.tasks
-    gp = OnlineGP(LegS(10), learnt.gp.kernel, learnt.gp.likelihood).update(first.x_train, first.y_train)
+    gp = OnlineGP(LegS(10), learnt.gp.kernel, learnt.gp.likelihood, mean=ZeroMean())
+    gp.update(first.x_train, first.y_train)
     evolution = follow(gp, second)
     assert float(evolution.ends[0]) > float(first.x_train.max())
     gp.update(second.x_train, second.y_train)
