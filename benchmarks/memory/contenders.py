@@ -21,12 +21,14 @@ class Contender:
         config: Name of the config.
         sizes: Options by size: the curve of the contender.
         model: Options of the model that all sizes share.
+        data: Options of the data that differ from the config's.
         datasets: Data sets that it is for; all if empty.
     """
 
     config: str
     sizes: dict[str, dict[str, Any]]
     model: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
     datasets: tuple[str, ...] = ()
 
     def build(self, size: str, seed: int, num_series: int) -> tuple[SeriesModule, int, int | None]:
@@ -35,8 +37,8 @@ class Contender:
         kind = getattr(modules, config["model"]["class_path"])
         options = config["model"]["init_args"] | self.model | self.sizes[size]
         options |= {"seed": seed} if "seed" in kind.__init__.__annotations__ else {}
-        data = config["data"]["init_args"]
-        share = data["batch_size"] / data["points"] if "batch_size" in data else None
+        data = config["data"]["init_args"] | self.data
+        share = data["batch_size"] / data["points"] if data.get("batch_size") else None
         batch_size = None if share is None else max(1, math.ceil(share * num_series))
         return kind(**options), data["epochs_per_task"], batch_size
 
@@ -45,6 +47,19 @@ def sizes(**values: list[Any]) -> dict[str, dict[str, Any]]:
     """Sizes by name: `sizes(num_inducing=[50, 100])` has 50 and 100."""
     return {" ".join(map(str, row)): dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)}
 
+
+#: The GP-VAE without what this package adds to its networks and its memory.
+FORMER: dict[str, Any] = {
+    "networks": "mlp",
+    "noise": "variable",
+    "schedule": "constant",
+    "left_out": 0.0,
+    "horizon": 0.0,
+    "longest": 100.0,
+    "latent_dim": 20,
+    "hyperparameters": "train_first_task",
+    "shared_precision": False,
+}
 
 CONTENDERS: dict[str, Contender] = {
     "GP a variable": Contender("era5_gp", sizes(num_inducing=[25, 50, 100, 200, 400])),
@@ -55,6 +70,19 @@ CONTENDERS: dict[str, Contender] = {
         datasets=("finse_8", "finse_70", "cornwall", "sample"),
     ),
     "OHSVGP + EWC (paper)": Contender("era5_ohsvgp_paper", sizes(num_inducing=[50, 100])),
-    "GP-VAE (shipped)": Contender("era5_ohsvgp", sizes(num_inducing=[50, 100])),
-    "GP-VAE, shared precision": Contender("era5_ohsvgp", sizes(num_inducing=[50, 100]), {"shared_precision": True}),
+    "GP-VAE, former networks": Contender("era5_ohsvgp", sizes(num_inducing=[50, 100]), FORMER),
+    "the same, one precision": Contender(
+        "era5_ohsvgp", sizes(num_inducing=[50, 100]), FORMER | {"shared_precision": True}
+    ),
+    "GP-VAE": Contender(
+        "era5_finse",
+        sizes(latent_dim=[5, 5, 5, 7], num_inducing=[50, 100, 200, 280]),
+        {"lr": 0.01},
+        {"batch_size": None, "epochs_per_task": 120},
+    ),
+    "GP-VAE of a field": Contender(
+        "era5_field",
+        sizes(latent_dim=[20, 20, 20], num_inducing=[100, 200, 400]),
+        datasets=("finse_8", "finse_70", "cornwall", "sample"),
+    ),
 }
