@@ -212,7 +212,7 @@ class SeriesPosterior(StreamingPosterior):
         """
         if num_processes() > 1 and self.folder is None and state[prefix + "num_ended"] > 0:
             own = slice(rank(), None, num_processes())
-            rows = _rows(bool(state.get(prefix + "sharing", self.shared_precision)))
+            rows = self.rows if self.shared_precision is not None else _rows(bool(state[prefix + "sharing"]))
             state.update({prefix + name: state[prefix + name][own] for name in rows})
 
     def _keep_out_of_state(self, names: tuple[str, ...]) -> None:

@@ -46,7 +46,7 @@ def test_a_run_resumes_and_predicts(name: str, run: Path, tmp_path: Path) -> Non
     shutil.copy(run / "config.yaml", tmp_path / "config.yaml")
     gpvae(tmp_path, "fit", "-c", "config.yaml", "--data.init_args.stop_after", "null", "--ckpt_path", "last")
     found, expected = (TaskTable.read(folder / "task_metrics.csv").scores for folder in (run, SAVED / name / "resumed"))
-    assert found.keys() == expected.keys()
+    assert expected.keys() <= found.keys()  # metrics that came later are there too
     for key, value in expected.items():
         sampled = key[2] == "ece"  # from samples that were seeded otherwise when the run was saved
         assert found[key] == pytest.approx(value, rel=TOLERANCE, abs=0.05 if sampled else TOLERANCE), key
