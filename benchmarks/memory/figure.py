@@ -1,5 +1,6 @@
 """The results as a table and as one figure: the score against memory, every contender a curve."""
 
+import math
 from collections import defaultdict
 from pathlib import Path
 from statistics import mean
@@ -17,9 +18,19 @@ COLOURS = {
     "GP a variable": "#0072b2",
     "GP an EOF of the field": "#009e73",
     "OHSVGP + EWC (paper)": "#d55e00",
-    "GP-VAE (shipped)": "#cc79a7",
-    "GP-VAE, shared precision": "#e69f00",
+    "GP-VAE, former networks": "#e6b8d0",
+    "the same, one precision": "#cc79a7",
+    "GP-VAE": "#e69f00",
+    "GP-VAE of a field": "#8c564b",
 }
+TITLES = {
+    "finse_8": "Finse, 8 locations",
+    "finse_70": "Finse, 70 locations",
+    "cornwall": "Cornwall, 35 locations",
+    "london": "London, one location",
+    "sample": "synthetic sample, 8 locations",
+}
+COLUMNS = 3
 METRICS = ("nlpd", "rmse", "crps", "coverage", "cpu_seconds", "means", "precisions", "networks", "protection", "total")
 
 
@@ -52,9 +63,10 @@ def draw(rows: list[Row], path: Path) -> None:
     """Draw the NLPD against all numbers kept, a panel for each data set."""
     found = averages(rows)
     names = list(dict.fromkeys(key[0] for key in found))
-    figure = Figure((3.3 * max(1, len(names)), 3.6), dpi=110, facecolor="white", layout="constrained")
+    num_rows = max(1, math.ceil(len(names) / COLUMNS))
+    figure = Figure((10.0, 3.1 * num_rows + 0.5), dpi=110, facecolor="white", layout="constrained")
     for number, name in enumerate(names, start=1):
-        ax = figure.add_subplot(1, len(names), number)
+        ax = figure.add_subplot(num_rows, COLUMNS, number)
         style_axes(ax)
         for contender, colour in COLOURS.items():
             curve = sorted((row["total"], row["nlpd"]) for key, row in found.items() if key[:2] == (name, contender))
@@ -64,12 +76,17 @@ def draw(rows: list[Row], path: Path) -> None:
         if raw:
             ax.axvline(raw[0], color=INK, linewidth=0.6, linestyle=":")
         ax.set_xscale("log")
-        ax.set_title(name, fontsize=LABEL, color=INK, loc="left")
+        ax.set_title(TITLES.get(name, name), fontsize=LABEL, color=INK, loc="left")
         ax.set_xlabel("numbers kept a location", fontsize=SMALL, color=INK)
-        if number == 1:
+        if number % COLUMNS == 1:
             ax.set_ylabel("NLPD after the last task", fontsize=SMALL, color=INK)
     handles = {
         label: handle for ax in figure.axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, frameon=False, fontsize=SMALL)
+    position = (
+        {"loc": "lower right", "bbox_to_anchor": (0.99, 0.12)}
+        if len(names) % COLUMNS == 2
+        else {"loc": "outside lower center", "ncols": 3}
+    )
+    figure.legend(handles.values(), handles.keys(), frameon=False, fontsize=LABEL, **position)
     save_png(render(figure), path)
