@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch.distributions import Categorical, MixtureSameFamily, Normal
 
 from benchmarks.memory import __main__ as memory
 from benchmarks.memory.contenders import CONFIGS, CONTENDERS
@@ -55,15 +54,6 @@ def test_simple_contenders() -> None:
     torch.testing.assert_close(day.predict(torch.tensor([5.0])).mean[1, 0, 2], expected.double())
     assert sum(day.numbers().values()) == 2 * 24 * 3
     assert sum(line.numbers().values()) == 96 * 3
-
-
-def test_crps_of_samples_is_that_of_the_density() -> None:
-    y = torch.linspace(-2, 2, 5000, dtype=torch.float64)
-    mean, scale = torch.zeros_like(y), torch.ones_like(y)
-    mixture = MixtureSameFamily(Categorical(torch.ones(len(y), 1)), Normal(mean[:, None], scale[:, None]))
-    exact = memory.crps(Normal(mean, scale), y)
-    assert float(memory.crps(mixture, y).mean()) == pytest.approx(float(exact.mean()), abs=0.01)
-    assert float(exact.min()) == pytest.approx(0.2337, abs=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore")
