@@ -45,8 +45,6 @@ def main() -> None:
     options.add_argument("--figure", type=Path, default=DOCS / "memory.png")
     options.add_argument("--table", action="store_true", help="only show the results so far")
     args = options.parse_args()
-    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    warnings.simplefilter("ignore")
     if not args.table:
         run_all(args)
     rows = read(args.csv)
@@ -163,4 +161,6 @@ def append(file: Path, cell: Cell) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.simplefilter("ignore")
     main()
