@@ -44,7 +44,7 @@ def test_the_shipped_stream_is_learnt_and_remembered_with_calibrated_intervals(t
     too_wide = {
         "msl",
         "sp",
-    }  # pressure is smoother than anything else here, and its scale is not learnt as small as it is
+    }  # pressure is smoother than the rest, and its scale is not learnt as small
     assert all(0.85 <= share <= (1.0 if name in too_wide else 0.995) for name, share in coverage.items()), coverage
 
     events = EventAccumulator(str(folder))
