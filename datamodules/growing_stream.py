@@ -30,11 +30,7 @@ class GrowingStream(PointStream):
         num_tasks: The number of tasks; as many whole tasks as there are points for if not given.
         test_share: The fraction of the points of each task that is held out for test.
         standardise: Whether to scale the targets; false for counts and labels.
-        seed: Fixes which points are held out, and the order of minibatches.
-        batch_size: Points in a minibatch on each device; the whole task at every step if not given.
-        steps_per_epoch: Minibatches in an epoch, from as many passes over the task as needed; one pass if not given.
-        epochs_per_task: Epochs each task is learnt for.
-        stop_after: The number of tasks to learn, from the first; all if not given.
+        options: See `PointStream`.
     """
 
     resumable = PointStream.resumable | {"num_tasks"}
@@ -48,21 +44,10 @@ class GrowingStream(PointStream):
         num_tasks: int | None = None,
         test_share: float = 0.1,
         standardise: bool = True,
-        seed: int = 0,
-        batch_size: int | None = None,
-        steps_per_epoch: int | None = None,
-        epochs_per_task: int = 1,
-        stop_after: int | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            num_tasks,  # type: ignore[arg-type]  # None until the data are set up
-            test_share,
-            seed=seed,
-            batch_size=batch_size,
-            steps_per_epoch=steps_per_epoch,
-            epochs_per_task=epochs_per_task,
-            stop_after=stop_after,
-        )
+        # The number of tasks may be None until the data are set up.
+        super().__init__(num_tasks=num_tasks, num_test=test_share, **options)  # type: ignore[arg-type]
         check_minimum(points_per_task=(points_per_task, 2))
         if extent_per_task is not None and not 0 < extent_per_task < float("inf"):
             raise ValueError(f"extent_per_task is {extent_per_task}: it must be a length above 0.")

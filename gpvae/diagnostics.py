@@ -9,7 +9,7 @@ from scipy.special import chdtri
 from torch import Tensor
 
 from gpvae.inducing import InducingVariables
-from gpvae.likelihoods import predictive, some_points
+from gpvae.likelihoods import predictive, some_points, weights_of
 from gpvae.sites import residual_variance
 from gpvae.streaming import StreamingPosterior
 
@@ -80,7 +80,7 @@ def warn_misfit(
     likelihood, y = some_points(likelihood, index), y[..., index]
     predicted = predictive(likelihood, *q.marginals(a, prior))
     squares = (y - predicted.mean) ** 2 / predicted.variance
-    weights = getattr(likelihood, "weights", None)
+    weights = weights_of(likelihood)
     excess = float(squares.mean() if weights is None else squares[weights > 0].mean())
     if excess <= max(MAX_MEAN_SQUARE, chdtri(len(index), SIGNIFICANCE) / len(index)):
         return

@@ -13,7 +13,7 @@ from rich.progress import track
 from torch import Tensor, nn
 
 from gpvae.bounds import FreeFormBound, collapsed_site, task_elbo
-from gpvae.likelihoods import is_gaussian
+from gpvae.likelihoods import is_gaussian, weights_of
 from gpvae.natural_gradients import PointSites, natural_posterior
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.sites import Site
@@ -111,7 +111,7 @@ def _gaussian_task(
     posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor
 ) -> tuple[Frame, Site]:
     """The frame of a task of Gaussian data, and the site of past and task."""
-    return collapsed_site(posterior, kernel, likelihood.noise, x, y, getattr(likelihood, "weights", None))
+    return collapsed_site(posterior, kernel, likelihood.noise, x, y, weights_of(likelihood))
 
 
 def _train_free_form(

@@ -88,6 +88,11 @@ def some_points(likelihood: Likelihood, points: Tensor | slice) -> Likelihood:
     return likelihood[points] if isinstance(likelihood, PointLikelihood) else likelihood
 
 
+def weights_of(likelihood: Likelihood) -> Tensor | None:
+    """The weights of the points of a batch; None if all are one."""
+    return likelihood.weights if isinstance(likelihood, PointLikelihood) else None
+
+
 def is_gaussian(likelihood: Likelihood) -> bool:
     """Whether the posterior has a closed form."""
     return isinstance(base_likelihood(likelihood), GaussianLikelihood)

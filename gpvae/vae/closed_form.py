@@ -15,6 +15,7 @@ from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.utils.row_store import select_rows
 from gpvae.vae.common_posterior import CommonFieldPosterior, CommonPosterior
+from gpvae.vae.field import join_locations
 from gpvae.vae.linear_map import LinearMap
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.spread import Spread
@@ -73,7 +74,7 @@ class ClosedFormSeries(nn.Module):
 
     def arrange(self, values: Tensor) -> Tensor:
         """Values of series `[S, T, V]` as `[B, T, D]`: all of them one series in a field."""
-        return values.transpose(0, 1).reshape(1, values.shape[1], -1) if self.field else values
+        return join_locations(values) if self.field else values
 
     @torch.no_grad()
     def consolidate(self, times: Tensor, y: Tensor, mask: Tensor) -> None:

@@ -8,6 +8,7 @@ from torch import Tensor
 from gpvae.inducing import InducingVariables
 from gpvae.sites import Site
 from gpvae.streaming import Frame
+from gpvae.vae.field import FieldPosterior
 from gpvae.vae.series_posterior import MAX_ELEMENTS, SeriesPosterior
 
 
@@ -53,20 +54,5 @@ class CommonPosterior(SeriesPosterior):
         super().select_own_sites(state, prefix)
 
 
-class CommonFieldPosterior(CommonPosterior):
-    """The same with a single series, the field of all locations, which every process keeps.
-
-    Args:
-        inducing: A family of inducing variables.
-        latent_dim: Number of latent dimensions L.
-        power: α of power expectation propagation; 0 is the variational bound.
-    """
-
-    @property
-    def rows(self) -> tuple[str, ...]:
-        """None: nothing is distributed."""
-        return ()
-
-    def own_series(self, num_series: int) -> Tensor:
-        """The field."""
-        return torch.arange(num_series, device=self.L.device)
+class CommonFieldPosterior(FieldPosterior, CommonPosterior):
+    """The same for a field."""

@@ -36,12 +36,17 @@ class Field:
                 f"the data have {len(values)} locations, but the field has {self.num_series}: its networks read and "
                 "write all of them at once. Use the same locations, with missing ones masked, or latents: series"
             )
-        return values.transpose(0, 1).flatten(1)[None]
+        return join_locations(values)
 
     def split(self, values: Tensor, series: Tensor) -> Tensor:
         """Values of some locations, `[..., B, T, V]`, of those of the field, `[..., 1, T, S·V]`."""
         values = values.unflatten(-1, (self.num_series, self.num_variables)).squeeze(-4)
         return values.index_select(-2, series.to(values.device)).movedim(-2, -3)
+
+
+def join_locations(values: Tensor) -> Tensor:
+    """Values of all locations, `[S, T, V]`, as those of one series, `[1, T, S·V]`."""
+    return values.transpose(0, 1).flatten(1)[None]
 
 
 class FieldPosterior(SeriesPosterior):

@@ -6,6 +6,8 @@ from torch import Tensor
 from gpvae.utils.distributed import sum_over_processes
 from gpvae.utils.row_store import select_rows
 
+#: Number of series whose observations are counted at a time.
+CHUNK_SIZE = 1024
 #: A series with less than this share of the mean number of observations is observed less than others.
 MIN_SHARE = 0.9
 
@@ -17,7 +19,7 @@ def observed_alike(mask: Tensor, series: Tensor) -> bool:
         mask: Which values of all series are observed, `[S, T, V]`.
         series: The series of this process.
     """
-    counts = torch.stack([select_rows(mask, one).sum() for one in series.split(1)]).double()
+    counts = torch.cat([select_rows(mask, some).sum((1, 2)) for some in series.split(CHUNK_SIZE)]).double()
     total, number = sum_over_processes(torch.stack([counts.sum(), torch.full_like(counts[0], len(counts))]))
     return not bool(sum_over_processes((counts < MIN_SHARE * total / number).sum()))
 
