@@ -1,9 +1,9 @@
 """The data of a stream in the units of files: variables, locations and hours are chosen here."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
@@ -16,6 +16,7 @@ from datamodules.era5.files.grid import Grid
 from datamodules.era5.variables import Variable
 
 Values = NDArray[np.float32]
+STANDARD_GRAVITY = 9.80665  # m s-2
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Fields:
             `longitude` if not given.
         file_hours: All times of the files as hours since the origin, in order `[F]`; `hours` if not given.
         land: Which series are on land `[S]`; None if the files have no land-sea mask.
+        statics: What the files say of each series beside its values `[S]`: `height` of the surface in metres, from its
+            geopotential z, and `land`, the share of land, from lsm.
     """
 
     variables: tuple[Variable, ...]
@@ -49,6 +52,7 @@ class Fields:
     file_coordinates: tuple[NDArray[np.generic], NDArray[np.generic]] | None = None
     file_hours: NDArray[np.float64] | None = None
     land: NDArray[np.bool_] | None = None
+    statics: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def coordinates(self) -> Coordinates:
@@ -140,7 +144,17 @@ def open_fields(
         note = selection.attributes.get("title", "")
         own = archive.grid.file_coordinates(cells)
         sources = (*archive.sources, _digest(read, len(hours))) if digest else archive.sources
-        yield Fields(chosen, read, hours, origin, latitude, longitude, note, sources, own, file_hours, on_land)
+        statics = _statics(archive, cells, mask)
+        yield Fields(chosen, read, hours, origin, latitude, longitude, note, sources, own, file_hours, on_land, statics)
+
+
+def _statics(
+    archive: Archive, cells: NDArray[np.int64], mask: NDArray[np.float32] | None
+) -> dict[str, NDArray[np.float64]]:
+    """Height and share of land of cells, as far as the files have them."""
+    geopotential = archive.read_static("z")
+    found = {"height": None if geopotential is None else geopotential / STANDARD_GRAVITY, "land": mask}
+    return {name: values[cells].astype(np.float64) for name, values in found.items() if values is not None}
 
 
 def _digest(read: Callable[[int, int], Values], num_hours: int, at_once: int = 1024) -> str:

@@ -1,9 +1,11 @@
 """What is known of a stream of series once its data are read: variables, locations, scale and calendar."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from datamodules.era5.description import Coordinates
@@ -65,6 +67,11 @@ class SeriesData(TaskStream):
     def coordinates(self) -> Coordinates:
         """The locations of the series, and the time of hour 0."""
         return self.fields.coordinates
+
+    @property
+    def statics(self) -> Mapping[str, NDArray[np.float64]]:
+        """What the files say of each location beside its values, such as its `height`, `[S]`."""
+        return self.fields.statics
 
     @property
     def file_coordinates(self) -> Coordinates:
