@@ -39,6 +39,7 @@ class Fields:
         land: Which series are on land `[S]`; None if the files have no land-sea mask.
         statics: What the files say of each series beside its values `[S]`: `height` of the surface in metres, from its
             geopotential z, and `land`, the share of land, from lsm.
+        held_out: Which series are held out for test `[S]`: none of their values are learnt. None if all are.
     """
 
     variables: tuple[Variable, ...]
@@ -53,6 +54,7 @@ class Fields:
     file_hours: NDArray[np.float64] | None = None
     land: NDArray[np.bool_] | None = None
     statics: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    held_out: NDArray[np.bool_] | None = None
 
     @property
     def coordinates(self) -> Coordinates:
