@@ -15,7 +15,7 @@ LENGTHSCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 #: Lengthscales of inputs such as height that are tried, in their standard deviations; the last is without effect.
 INPUT_LENGTHSCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 1e6)
 #: Shares of the variance that are tried for what varies from location to location.
-NUGGETS = (1e-3, 1e-2, 1e-1)
+NUGGETS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 #: Share of its values that a location must have for a variable to count in the choice.
 MIN_OBSERVED = 0.5
 
@@ -27,7 +27,8 @@ class LocationKernel:
     Attributes:
         scales: Lengthscale of each coordinate, `[P]`.
         nugget: Share of the variance that varies from location to location.
-        amplitude: Variance of each variable, `[V]`, as the errors at locations that are left out one by one say.
+        amplitude: Variance of each variable, `[V]`, as errors at locations that are left out one by one say; at least
+            the mean square of its values, which is what remains to be said far away.
     """
 
     scales: Tensor
@@ -57,8 +58,7 @@ class LocationKernel:
                     best, found = float(evidence), (scales, nugget, noisy)
         assert found is not None
         scales, nugget, noisy = found
-        amplitude = torch.stack([_left_out_amplitude(noisy, rows, values) for rows, values in fields])
-        return cls(scales, nugget, amplitude)
+        return cls(scales, nugget, torch.stack([_amplitude(noisy, rows, values) for rows, values in fields]))
 
 
 def correlation(x1: Tensor, x2: Tensor) -> Tensor:
@@ -84,9 +84,10 @@ def _log_evidence(K: Tensor, rows: Tensor, values: Tensor) -> Tensor:
     return -0.5 * values.numel() * amplitude.log() - values.shape[1] * L.diagonal().log().sum()
 
 
-def _left_out_amplitude(K: Tensor, rows: Tensor, values: Tensor) -> Tensor:
-    """The mean ratio of squared errors at locations that are left out to their expected variance."""
+def _amplitude(K: Tensor, rows: Tensor, values: Tensor) -> Tensor:
+    """The mean ratio of squared errors at locations that are left out to their variance, or the mean square."""
     if not len(rows):
         return torch.ones((), dtype=K.dtype, device=K.device)
     inverse = torch.cholesky_inverse(cholesky(K[rows][:, rows]))
-    return ((inverse @ values).square() / inverse.diagonal()[:, None]).mean()
+    left_out = ((inverse @ values).square() / inverse.diagonal()[:, None]).mean()
+    return torch.maximum(left_out, values.square().mean())

@@ -67,7 +67,7 @@ class Locations(Resizable):
         values = self._stack(coordinates, statics)
         assign(self.coordinates, coordinates)
         assign(self.values, values)
-        scale = values.std(0, correction=0)
+        scale = (values - values.mean(0)).square().mean(0).sqrt()
         assign(self.standard, torch.stack([values.mean(0), scale.where(scale > 0, 1.0)]))
         self.origin.fill_(int(origin.astype("datetime64[s]").astype(np.int64)))
 
