@@ -44,7 +44,7 @@ def main() -> None:
     options.add_argument("--data", nargs="+", choices=HELD_OUT, default=list(HELD_OUT))
     options.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     options.add_argument("--location-features", type=int, default=32)
-    options.add_argument("--latent-dim", type=int, default=20)
+    options.add_argument("--latent-dim", type=int, default=40)
     options.add_argument("--num-inducing", type=int, default=200)
     options.add_argument("--epochs", type=int, default=100)
     options.add_argument("--lr", type=float, default=0.003)
