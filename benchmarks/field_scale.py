@@ -72,8 +72,8 @@ def main() -> None:
 
 
 def preparation(locations: float) -> float:
-    """Expected bytes for one task as it is read and split: values, those of its training hours, and their masks."""
-    return locations * HOURS * len(VARIABLES) * (4 + 4 + 1 + 1)
+    """Expected bytes for one task: values as they are read, joined, and split by hours, and three masks."""
+    return locations * HOURS * len(VARIABLES) * (4 + 4 + 4 + 3)
 
 
 def measure(number: int, steps: int) -> dict[str, float]:
