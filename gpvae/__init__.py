@@ -1,18 +1,18 @@
 """Streaming Gaussian processes that remember."""
 
 from collections.abc import Iterable
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpvae import inducing
-from gpvae.diagnostics import MisfitWarning, ResolutionWarning
-from gpvae.hyperparameters import HyperparameterWarning
-from gpvae.online_gp import OnlineGP
-from gpvae.utils.linalg import JitterWarning
-
 if TYPE_CHECKING:
+    from gpvae import inducing
+    from gpvae.diagnostics import MisfitWarning, ResolutionWarning
+    from gpvae.hyperparameters import HyperparameterWarning
+    from gpvae.online_gp import OnlineGP
     from gpvae.saved import SavedRun
+    from gpvae.utils.linalg import JitterWarning
 
 __all__ = [
     "HyperparameterWarning",
@@ -25,10 +25,32 @@ __all__ = [
     "load",
 ]
 
+#: Modules of the names above, imported when first asked for: `gpvae --version` needs no torch.
+_MODULES = {
+    "HyperparameterWarning": "gpvae.hyperparameters",
+    "JitterWarning": "gpvae.utils.linalg",
+    "MisfitWarning": "gpvae.diagnostics",
+    "OnlineGP": "gpvae.online_gp",
+    "ResolutionWarning": "gpvae.diagnostics",
+}
+
 try:
     __version__ = version("gpvae")
 except PackageNotFoundError:  # a checkout that is not installed
     __version__ = "0+unknown"
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name == "inducing":
+        return import_module("gpvae.inducing")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'gpvae' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def load(path: str | Path, *, allow: Iterable[str] = ()) -> "SavedRun[Any]":

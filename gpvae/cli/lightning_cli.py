@@ -42,14 +42,6 @@ from gpvae.modules.configuration import Differences
 from gpvae.results.config_history import record_changes
 from gpvae.utils import provenance
 
-DESCRIPTION = (
-    "Learn a stream of tasks without forgetting. `gpvae summary RUNS...` aggregates the scores of several runs. "
-    "`gpvae report RUNS...` writes an HTML page about them. "
-    "`gpvae configs` lists the configs that come with the package, for `gpvae fit -c NAME`. "
-    "`--allow PACKAGE` lets configs name classes of another package; repeat it for several. "
-    "`--version` prints the version of gpvae."
-)
-
 
 class StreamCLI(LightningCLI):
     """LightningCLI for continual modules and streams of tasks; configs name their classes by short name."""
@@ -66,7 +58,7 @@ class StreamCLI(LightningCLI):
                 subclass_mode_model=True,
                 subclass_mode_data=True,
                 parser_class=HelpfulParser,
-                parser_kwargs={"description": DESCRIPTION, "allow_abbrev": False},
+                parser_kwargs={"allow_abbrev": False},
                 seed_everything_default=1,
                 auto_configure_optimizers=False,
                 save_config_callback=SavedConfig,

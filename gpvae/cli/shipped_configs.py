@@ -4,9 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from lightning.pytorch.utilities import rank_zero_info
-
-from gpvae.utils.checks import nearest
+from gpvae.utils.spelling import nearest
 
 SUFFIX = ".yaml"
 OPTIONS = ("-c", "--config")
@@ -58,6 +56,8 @@ def _resolve(value: str) -> str:
     configs = shipped_configs()
     name = path.name.removesuffix(SUFFIX)
     if path.parent in (Path(), Path("configs")) and name in configs:
+        from lightning.pytorch.utilities import rank_zero_info  # which `gpvae configs` does not need
+
         rank_zero_info(f"There is no file {value} here: using the config that comes with gpvae, {configs[name]}")
         return str(configs[name])
     if path.exists():

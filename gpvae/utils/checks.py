@@ -1,6 +1,5 @@
 """Validation of inputs and options."""
 
-import difflib
 import math
 from collections.abc import Iterable
 
@@ -8,6 +7,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
+
+from gpvae.utils.spelling import nearest
 
 
 def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x") -> Tensor:
@@ -83,13 +84,6 @@ def positive(**values: float | None) -> None:
     for name, value in values.items():
         if value is not None and not 0 < value < math.inf:
             raise ValueError(f"{name} must be positive and finite, got {value}")
-
-
-def nearest(word: str, words: Iterable[str]) -> str:
-    """` (did you mean 'x'?)` if a word is close to one of the given words, else an empty string."""
-    by_lower = {w.lower(): w for w in words}
-    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.5)
-    return f" (did you mean {by_lower[found[0]]!r}?)" if found else ""
 
 
 def _tensor(values: ArrayLike | Tensor, name: str) -> Tensor:
