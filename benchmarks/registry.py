@@ -27,6 +27,7 @@ BENCHMARKS = (
         "solar_stream", "ten Solar tasks, compared with the paper's recurrence and five uses of gpytorch", (110, 20)
     ),
     Benchmark("growth", "powers by which an update grows with tasks, points and variables", (150, 25)),
+    Benchmark("update_cost", "every update of a stream, compared with gpytorch's fantasies and exact GP", (60, 10)),
     Benchmark("peak_memory", "peak memory of a stream, compared with gpytorch", (110, 35)),
     Benchmark("long_stream", "an update early and late in 1,000 tasks", (270, 45)),
     Benchmark("path_memory", "the memory of a path, compared with stepping the HiPPO ODE", (65, 10)),
