@@ -96,7 +96,7 @@ def learn(data: ERA5, consolidation: str) -> tuple[SVGPVAE, TaskReport]:
 # %%
 def show(name: str, report: TaskReport) -> None:
     """Print the forgetting matrix of NLPD."""
-    print(f"\nNLPD with {name}: a row after each task, a column for each")
+    print(f"\nNLPD with {name}: one row after each task, one column per task")
     for row in report.matrix("nlpd"):
         print("  " + "".join(f"{value:>8.2f}" if value == value else " " * 8 for value in row))
     print(f"  mean rise of old tasks: {report.table.forgetting('nlpd'):.2f}")
