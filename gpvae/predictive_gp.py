@@ -86,11 +86,15 @@ class PredictiveGP(Transactional):
         """The posterior of f: marginals `[*L, N]`, or their joint distribution.
 
         Args:
-            x: Inputs `[N]` or `[N, D]`. If they are a tensor that requires gradients, so does the result.
+            x: Inputs `[N]` or `[N, D]`, or a batch `[*B, N, D]` of them, for which the result is `[*B, *L, N]`. If they
+                are a tensor that requires gradients, so does the result.
             joint: Return a multivariate normal with the full covariance.
         """
         with _gradients_of(x):
-            return self._latent(self._checked_inputs(x), joint)
+            x = self._checked_inputs(x, batched=True)
+            if x.ndim > 2:
+                x = x.reshape(*x.shape[:-2], *(1 for _ in self.kernel.batch_shape), *x.shape[-2:])
+            return self._latent(x, joint)
 
     def _latent(self, x: Tensor, joint: bool) -> Distribution:
         prior_mean = self.mean(x)
@@ -106,7 +110,7 @@ class PredictiveGP(Transactional):
             return MultivariateNormal(
                 prior_mean + mean, to_linear_operator(q.covariance(a, frame.inducing.kff(self.kernel, x)))
             )
-        parts = [q.marginals(*frame.features(part)) for part in x.split(CHUNK_SIZE)]
+        parts = [q.marginals(*frame.features(part)) for part in x.split(CHUNK_SIZE, -2)]
         mean, var = (torch.cat(values, -1) for values in zip(*parts, strict=True))
         return Normal(prior_mean + mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt())
 
@@ -114,7 +118,7 @@ class PredictiveGP(Transactional):
         """The predictive distribution of y at each input.
 
         Args:
-            x: Inputs `[N]` or `[N, D]`. If they are a tensor that requires gradients, so does the result.
+            x: Inputs `[N]`, `[N, D]` or a batch `[*B, N, D]`; see `latent`.
             noise: Known noise variances of Gaussian targets, `[N]` or `[*L, N]`, in place of that of the likelihood.
             joint: Return the joint distribution of all y, a multivariate normal; for a Gaussian likelihood.
         """
@@ -135,7 +139,7 @@ class PredictiveGP(Transactional):
         """Draw functions f from the posterior, jointly over the inputs, `[num_samples, *L, N]`.
 
         Args:
-            x: Inputs `[N]` or `[N, D]`.
+            x: Inputs `[N]`, `[N, D]` or a batch `[*B, N, D]`.
             num_samples: Number of functions.
             seed: Seed; the global random state if not given.
         """
@@ -161,8 +165,8 @@ class PredictiveGP(Transactional):
         spread = (half @ q.root).norm(dim=-1).clamp_min(torch.finfo(half.dtype).tiny)
         return Normal(self.mean(x) + matvec(half, q.mean), spread)
 
-    def _checked_inputs(self, x: Arrays, *, learn: bool = False) -> Tensor:
-        x = self.inputs.convert(x, self.posterior.h, learn=learn)
+    def _checked_inputs(self, x: Arrays, *, learn: bool = False, batched: bool = False) -> Tensor:
+        x = self.inputs.convert(x, self.posterior.h, learn=learn, batched=batched)
         if self.input_dim > 0 and x.shape[-1] != self.input_dim:
             raise ValueError(f"x has {x.shape[-1]} input dimension(s), but the stream so far has {int(self.input_dim)}")
         return x

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.distributions import Normal
 
-from callbacks.figures.interval import quantile
 from callbacks.figures.predicted import predicted_points_figure
 from callbacks.predictions.summary import QUANTILES
 from datamodules import PointStream, TaskStream
@@ -23,6 +22,7 @@ from gpvae.modules import StreamingGP
 from gpvae.saved.run import DPI, SavedRun, counted
 from gpvae.saved.selection import find_times
 from gpvae.utils import checks
+from gpvae.utils.quantiles import quantile
 
 EPOCH = np.datetime64(0, "ns")
 #: Grid points of a figure.

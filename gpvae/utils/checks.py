@@ -11,18 +11,19 @@ from torch import Tensor
 from gpvae.utils.spelling import nearest
 
 
-def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x") -> Tensor:
+def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x", *, batched: bool = False) -> Tensor:
     """Inputs `[N, D]` of any array type; `[N]` becomes `[N, 1]`.
 
     Args:
         x: The inputs.
         like: A tensor whose device and dtype the result takes.
         name: Name to use in errors.
+        batched: Whether a batch `[*B, N, D]` is allowed, too.
     """
     x = _tensor(x, name).to(like)
     if x.ndim == 1:
         x = x[:, None]
-    if x.ndim != 2:
+    if x.ndim < 2 or (x.ndim > 2 and not batched):
         raise ValueError(f"{name} must be [N] or [N, D], got shape {tuple(x.shape)}")
     if x.numel() == 0:
         raise ValueError(

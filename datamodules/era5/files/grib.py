@@ -5,7 +5,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from datamodules.era5.files.extras import require
+from gpvae.utils.extras import require
 
 
 def open_grib(path: Path, name: str, stack: ExitStack) -> list[xr.Dataset]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from datamodules.era5.files.extras import require
+from gpvae.utils.extras import require
 
 METADATA = ("zarr.json", ".zmetadata", ".zgroup")
 
