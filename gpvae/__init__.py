@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpvae import inducing
+from gpvae.bank import Bank
 from gpvae.diagnostics import MisfitWarning, ResolutionWarning
 from gpvae.hyperparameters import HyperparameterWarning
 from gpvae.online_gp import OnlineGP
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from gpvae.saved import SavedRun
 
 __all__ = [
+    "Bank",
     "HyperparameterWarning",
     "JitterWarning",
     "MisfitWarning",
