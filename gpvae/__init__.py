@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpvae import inducing
+    from gpvae.bank import Bank
     from gpvae.diagnostics import MisfitWarning, ResolutionWarning
     from gpvae.hyperparameters import HyperparameterWarning
     from gpvae.online_gp import OnlineGP
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from gpvae.utils.linalg import JitterWarning
 
 __all__ = [
+    "Bank",
     "HyperparameterWarning",
     "JitterWarning",
     "MisfitWarning",
@@ -27,6 +29,7 @@ __all__ = [
 
 #: Modules of the names above, imported when first asked for: `gpvae --version` needs no torch.
 _MODULES = {
+    "Bank": "gpvae.bank",
     "HyperparameterWarning": "gpvae.hyperparameters",
     "JitterWarning": "gpvae.utils.linalg",
     "MisfitWarning": "gpvae.diagnostics",

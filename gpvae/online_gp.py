@@ -105,16 +105,34 @@ class OnlineGP(PredictiveGP):
         training = Training(steps, lr, train_hyperparameters, batch_size, progress)
         with self.all_or_nothing():
             batch = self._batch(x, y, noise=noise, weights=weights)
-            if self.mean.awaits_data:
-                self._fit_mean(batch.complete())
+            self._prepare(batch)
             x, (y, likelihood) = batch.x, batch.centred(self.likelihood, self.mean(batch.x))
             leader = int(self.best)
             for posterior in (self.posterior, *(s for i, s in enumerate(self.posteriors) if i != leader)):
-                posterior.begin(self.kernel, x)
-                absorb(posterior, self.kernel, likelihood, x, y, training)
+                self.learn(posterior, likelihood, x, y, training)
                 training = replace(training, train_hyperparameters=False)  # only once, with the first posterior
             self.conclude(x, y, likelihood)
         return self
+
+    def _prepare(self, batch: Observations) -> None:
+        """Fit to the first batch what has not been fitted yet."""
+        if self.mean.awaits_data:
+            self._fit_mean(batch.complete())
+
+    def learn(
+        self, posterior: StreamingPosterior, likelihood: Likelihood, x: Tensor, y: Tensor, training: Training
+    ) -> None:
+        """Learn a task with one of the posteriors.
+
+        Args:
+            posterior: The posterior.
+            likelihood: The likelihood of the task.
+            x: Inputs `[N, D]`.
+            y: Targets, centred, `[*L, N]`.
+            training: How to train.
+        """
+        posterior.begin(self.kernel, x)
+        absorb(posterior, self.kernel, likelihood, x, y, training)
 
     def conclude(self, x: Tensor, y: Tensor, likelihood: Likelihood | None = None, at_optimum: bool = True) -> None:
         """Select the posterior with the highest bound after a task, and warn if the model does not suit the data.
@@ -151,14 +169,14 @@ class OnlineGP(PredictiveGP):
     def check(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
         """Convert inputs to `[N, D]` and targets to `[*L, N]`; raise if they are not valid."""
         x = self._checked_inputs(x)
-        y = checks.targets(y, x, self.kernel.batch_shape)
+        y = checks.targets(y, x, self.mean.batch_shape)
         check_targets(self.likelihood, y)
         return x, y
 
     def _batch(self, x: Arrays, y: Arrays, **options: Any) -> Observations:
         """A batch of points, checked."""
         return Observations.of(
-            self.likelihood, self._checked_inputs(x, learn=True), y, self.kernel.batch_shape, **options
+            self.likelihood, self._checked_inputs(x, learn=True), y, self.mean.batch_shape, **options
         )
 
     def _trial_bound(self, x: Tensor, y: Tensor, likelihood: Likelihood) -> Callable[[], Tensor]:

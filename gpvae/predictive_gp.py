@@ -151,6 +151,18 @@ class PredictiveGP(Transactional):
         return f.mean + matvec(L, z)
 
     @torch.no_grad()
+    def sample_targets(self, x: Arrays, num_samples: int = 1) -> Tensor:
+        """Draw observations y from the posterior, jointly over the inputs, `[num_samples, *L, N]`.
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`.
+            num_samples: Number of draws.
+        """
+        f = self.sample(x, num_samples)
+        y = Normal(f, self.likelihood.noise.sqrt()) if hasattr(self.likelihood, "noise") else self.likelihood(f)
+        return y.sample()
+
+    @torch.no_grad()
     def reconstruct(self, x: Arrays) -> Normal:
         """The finite-basis reconstruction f ≈ Σ u_m g_m(x), u ~ q(u) (section 3.2 and appendix C).
 

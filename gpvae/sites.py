@@ -41,9 +41,9 @@ class Site:
 
         For sites of Gaussian data this is the collapsed bound on log p(y) of all data so far.
         """
-        return self._log_evidence(*self._factors())
+        return self._log_evidence(*self.factors())
 
-    def _factors(self) -> tuple[Tensor, Tensor]:
+    def factors(self) -> tuple[Tensor, Tensor]:
         """P with P Pᵀ = I + G, and P⁻¹ h."""
         P = cholesky(precision(self.G), jitter=0.0)
         return P, solve_lower(P, self.h[..., None])[..., 0]
@@ -69,7 +69,7 @@ class Site:
         Args:
             G: Broadcast to `[*B, M, M]`.
         """
-        P, half = self._factors()
+        P, half = self.factors()
         mean = torch.linalg.solve_triangular(P.mT, half[..., None], upper=True)[..., 0]
         return Site.of_posterior(mean, precision(G), self._log_evidence(P, half))
 
@@ -79,7 +79,7 @@ class Site:
         Args:
             U: Orthonormal columns, so that w has the prior N(0, I) too, `[*L, M, r]`.
         """
-        P, half = self._factors()
+        P, half = self.factors()
         V = solve_lower(P, U)
         root = cholesky(V.mT @ V, jitter=0.0)
         inverse = solve_lower(root, identity_like(root).expand_as(root))

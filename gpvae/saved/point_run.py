@@ -11,7 +11,6 @@ from lightning.pytorch.utilities import rank_zero_info
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from torch import Tensor
-from torch.distributions import Normal
 
 from callbacks.figures.predicted import predicted_points_figure
 from callbacks.predictions.summary import QUANTILES
@@ -143,10 +142,7 @@ class SavedPointRun(SavedRun[StreamingGP]):
         """Samples of y on the scale of the model, joint over inputs `[num_samples, N]`."""
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            f = self.module.gp.sample(x, num_samples)
-            likelihood = self.module.gp.likelihood
-            y = Normal(f, likelihood.noise.sqrt()) if hasattr(likelihood, "noise") else likelihood(f)
-            return y.sample().cpu()
+            return self.module.gp.sample_targets(x, num_samples).cpu()
 
     def _points(self, x: Any) -> Tensor:  # noqa: ANN401
         """Inputs as numbers `[N, D]`; times of a table become hours since 1970, as when it was read."""

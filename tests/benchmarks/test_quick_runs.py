@@ -11,6 +11,7 @@ import torch
 #: Benchmarks and the data that they need.
 CHEAP = {
     "features": None,
+    "hyperparameter_fit": "solar.mat",
     "path_memory": "powerplant.txt",
     "solar_stream": "solar.mat",
     "vae_line_up": None,
