@@ -36,6 +36,7 @@ class Fields:
             `longitude` if not given.
         file_hours: All times of the files as hours since the origin, in order `[F]`; `hours` if not given.
         land: Which series are on land `[S]`; None if the files have no land-sea mask.
+        preliminary: Which hours from one index to before another, read before, are preliminary (ERA5T) `[t]`.
     """
 
     variables: tuple[Variable, ...]
@@ -49,6 +50,7 @@ class Fields:
     file_coordinates: tuple[NDArray[np.generic], NDArray[np.generic]] | None = None
     file_hours: NDArray[np.float64] | None = None
     land: NDArray[np.bool_] | None = None
+    preliminary: Callable[[int, int], NDArray[np.bool_]] = lambda first, before: np.zeros(before - first, bool)
 
     @property
     def coordinates(self) -> Coordinates:
@@ -140,7 +142,10 @@ def open_fields(
         note = selection.attributes.get("title", "")
         own = archive.grid.file_coordinates(cells)
         sources = (*archive.sources, _digest(read, len(hours))) if digest else archive.sources
-        yield Fields(chosen, read, hours, origin, latitude, longitude, note, sources, own, file_hours, on_land)
+        yield Fields(
+            chosen, read, hours, origin, latitude, longitude, note, sources, own, file_hours, on_land,
+            lambda first, before: archive.is_preliminary(selection.times[first:before]),
+        )  # fmt: skip
 
 
 def _digest(read: Callable[[int, int], Values], num_hours: int, at_once: int = 1024) -> str:

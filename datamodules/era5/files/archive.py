@@ -72,6 +72,7 @@ class Archive:
         max_values: int = MAX_VALUES,
     ) -> None:
         self.max_values = max_values
+        self._preliminary = np.empty(0, "datetime64[ns]")  # times of such values that were read
         with ExitStack() as stack:
             if isinstance(paths, xr.Dataset):
                 self.sources: tuple[str, ...] = ()
@@ -214,6 +215,14 @@ class Archive:
                 missing[new] = False
         return None if missing.any() else values
 
+    def is_preliminary(self, times: NDArray[np.datetime64]) -> NDArray[np.bool_]:
+        """Which times have preliminary values (ERA5T), of those that were read `[T]`.
+
+        Args:
+            times: Times `[T]`.
+        """
+        return np.isin(times, self._preliminary)
+
     def close(self) -> None:
         """Close the files, and remove those that were unpacked."""
         self._stack.close()
@@ -238,6 +247,7 @@ class Archive:
             units: The units to read it in; those of the first file that states them if not given.
         """
         shape = self.grid.shape if cells is None else (len(cells),)
+        preliminary = np.zeros(len(times), bool)
         values, units = np.full((len(times), *shape), np.nan, dtype=np.float32), units or self.variable(name).units
         for final in (False, True):  # later assignments take precedence
             for part in reversed(self._parts_with([name])):
@@ -256,6 +266,8 @@ class Archive:
                     rows = np.searchsorted(times, part.times[hours])
                     place = rows if whole else np.ix_(rows, np.flatnonzero(present))
                     values[place] = np.where(np.isnan(new), values[place], new)
+                    preliminary[rows] = not final or preliminary[rows] & np.isnan(new).reshape(len(new), -1).all(axis=1)
+        self._preliminary = np.union1d(self._preliminary, times[preliminary])
         return values
 
     def _names(self, variables: Iterable[str] | None) -> list[str]:
@@ -285,14 +297,3 @@ def _as_slice(indices: NDArray[np.int64]) -> NDArray[np.int64] | slice:
     """Consecutive indices as a slice, which is faster to read; others as they are."""
     consecutive = len(indices) > 0 and bool((np.diff(indices) == 1).all())
     return slice(int(indices[0]), int(indices[-1]) + 1) if consecutive else indices
-
-
-def read_era5(paths: str | Iterable[str] | xr.Dataset, variables: Iterable[str] | None = None) -> xr.Dataset:
-    """Read ERA5 files of any layout as one dataset over `time`, `latitude` and `longitude`.
-
-    Args:
-        paths: Names of files, or patterns; or a dataset of xarray.
-        variables: Long or short names; all that change with time if not given.
-    """
-    with Archive(paths) as archive:
-        return archive.read(variables)
