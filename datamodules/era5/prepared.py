@@ -12,6 +12,7 @@ from torch import Tensor
 
 from datamodules.era5.fields import Fields, Values
 from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
+from datamodules.era5.screening import Screen
 from datamodules.era5.value_digests import Digest
 from datamodules.era5.variables import check_observed
 from datamodules.splits import hold_out
@@ -170,11 +171,11 @@ def prepare(
     """
     read, store, known = read or fields.read, store or Memory(), scaling is not None
     parts: dict[str, list[TaskValues]] = {"train": [], "test": []}
-    counts, digests = [], []
+    counts, digests, screen = [], [], Screen(fields)
     for number, task in enumerate(tasks):
         first_hour, end = (task.first, task.last + 1) if len(task.train) else (0, 0)  # an absent task has no hours
         measured = read(first_hour, end)
-        values = torch.from_numpy(measured)
+        values = torch.from_numpy(screen(measured, first_hour))
         if scaling is None:
             assert first is not None
             hours = torch.from_numpy(first - task.first)
@@ -184,6 +185,7 @@ def prepare(
         counts.append(count_values(values))
         digests.append(digest_of(fields, measured, first_hour))
     assert scaling is not None
+    screen.report()
     prepared = Prepared(scaling, parts["train"], parts["test"], torch.stack(counts), digests)
     return prepared if known else checked(fields, prepared)
 

@@ -24,6 +24,7 @@ from datamodules.era5.prepared import (
     scale_task,
 )
 from datamodules.era5.scaling import Scaling
+from datamodules.era5.screening import Screen
 from datamodules.era5.task_records import RECORDS, Record, digest, load_records, save_records
 from gpvae.utils.atomic import creating_folder, remove_abandoned, replacing
 from gpvae.utils.checksums import checksum
@@ -102,14 +103,15 @@ def _update(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> None:
         with replacing(folder / RECORDS) as temporary:
             save_records(temporary, mean, deviation, records)
 
-    checked = 0
+    checked, screen = 0, Screen(fields)
     for number, task in enumerate(tasks):
         known, hours = (records[number] if number < len(records) else None), _hours(fields, task)
         complete = known is not None and bool(known.checksums)
         if known is not None and complete and (known.hours, known.sources) == (hours, sources):
             continue
         values = fields.read(task.first, task.last + 1)
-        counts, digests = count_values(torch.from_numpy(values)).tolist(), digest_of(fields, values, task.first)
+        screened = torch.from_numpy(screen(values, task.first))
+        counts, digests = count_values(screened).tolist(), digest_of(fields, values, task.first)
         record = Record(hours, digest(values), sources, counts, digests)
         if known is not None and complete and (known.hours, known.values) == record[:2]:
             records[number] = record._replace(checksums=known.checksums)
@@ -119,9 +121,10 @@ def _update(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> None:
             del records[number:]
             save()
         _log_writing(f"the values of task {number + 1}", folder, fields, task.last + 1 - task.first)
-        parts = scale_task(store, number, task, fields, torch.from_numpy(values), scaling)
+        parts = scale_task(store, number, task, fields, screened, scaling)
         records.append(record._replace(checksums=_checksums(number, parts)))
         save()
+    screen.report()
     if checked:
         save()
 

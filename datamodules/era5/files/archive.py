@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import xarray as xr
@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from datamodules.era5.files.containers import expand_patterns, file_versions, unpack
 from datamodules.era5.files.file_part import (
     FilePart,
+    Selection,
     all_times,
     check_overlap,
     convert,
     load,
     merged_attributes,
+    possible_fills,
     span,
     step_of,
 )
@@ -27,20 +29,6 @@ from datamodules.era5.files.layouts import file_parts, join_parts
 from datamodules.era5.variables import KNOWN, LEVEL, Variable, check_observed, choose, describe, is_static
 
 MAX_VALUES = 2**26  # read at once: half a gigabyte while they are unpacked
-
-
-class Selection(NamedTuple):
-    """The variables and times of an archive that a query selects.
-
-    Args:
-        names: Short names of the variables.
-        times: Times, in order `[T]`.
-        attributes: Attributes of the files.
-    """
-
-    names: list[str]
-    times: NDArray[np.datetime64]
-    attributes: dict[str, str]
 
 
 class Archive:
@@ -162,7 +150,7 @@ class Archive:
                 damaged.
         """
         names, times, attributes = self.select(variables, first, before)
-        result = xr.Dataset(coords={"time": times, **self._coordinates(cells)}, attrs=attributes)
+        result = xr.Dataset(coords={"time": times, **self.grid.coordinates(cells)}, attrs=attributes)
         for name in names:
             variable = self.variable(name)
             values = self.values(name, times, cells)
@@ -214,6 +202,19 @@ class Archive:
                 values[new] = self._load(part, part.data[name].isel(dict(window)), units)[positions]
                 missing[new] = False
         return None if missing.any() else values
+
+    def fills(self, name: str, units: str) -> NDArray[np.float32]:
+        """Numbers that may mark missing values of a variable, though its files do not say so.
+
+        Args:
+            name: Its short name.
+            units: The units of the numbers.
+        """
+        converted = [
+            convert(part, name, possible_fills(part, name), units, self._period(part))
+            for part in self._parts_with([name])
+        ]
+        return np.unique(np.concatenate(converted))
 
     def is_preliminary(self, times: NDArray[np.datetime64]) -> NDArray[np.bool_]:
         """Which times have preliminary values (ERA5T), of those that were read `[T]`.
@@ -280,17 +281,6 @@ class Archive:
 
     def _parts_with(self, names: list[str]) -> list[FilePart]:
         return [part for part in self.parts if any(name in part.data for name in names)]
-
-    def _coordinates(self, cells: NDArray[np.int64] | None) -> dict[str, tuple[tuple[str, ...], NDArray[np.float64]]]:
-        if cells is not None:
-            latitude, longitude = self.grid.cells[cells].T
-            dims: tuple[tuple[str, ...], ...] = (("series",), ("series",))
-        else:
-            latitude, longitude = self.grid.latitude, self.grid.longitude
-            dims = ((self.grid.dims[0],), (self.grid.dims[-1],))
-            if self.grid.is_curvilinear:
-                dims = (self.grid.dims, self.grid.dims)
-        return {"latitude": (dims[0], latitude), "longitude": (dims[1], longitude)}
 
 
 def _as_slice(indices: NDArray[np.int64]) -> NDArray[np.int64] | slice:
