@@ -236,7 +236,7 @@ class SeriesStream(SeriesData):
     def predict_dataloader(self) -> list[Iterable[Any]]:
         """Series at the times to predict, see `predict_every` and `predict_until`; a loader for each group of times."""
         if self.predict_every is None and self.predict_until is None:
-            parts = list(self._prepared().test)
+            parts = [self._task(task, self._prepared().test) for task in range(len(self._prepared().test))]
         else:
             groups = group_times(self._times_to_predict(), self._task_begins())
             parts = [unobserved(times, self.num_series, self.num_variables) for times in groups]
@@ -259,4 +259,5 @@ class SeriesStream(SeriesData):
     def _task(self, task: int, parts: list[TaskValues]) -> TaskValues:
         if not 0 <= task < len(parts):
             raise ValueError(f"There is no task {task}: tasks are numbered from 0 to {len(parts) - 1}.")
+        self._prepared().verify(task)
         return parts[task]

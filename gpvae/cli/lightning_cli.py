@@ -26,7 +26,7 @@ from callbacks import (
 )
 from callbacks.changed_options import accepted_changes
 from callbacks.checkpoint import check_synchronous, load_state, read_checkpoint
-from callbacks.data_identity import check_same_stream
+from callbacks.data_identity import accepted_data, check_same_stream
 from callbacks.results_folder import ResultsWriter
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
@@ -92,8 +92,8 @@ class StreamCLI(LightningCLI):
             type=Literal["changed"] | None,
             default=None,
             help="With `changed`, a resumed run may differ from its checkpoint in epochs per task, batch size, "
-            "learning rate and the like. It takes the new values from the next task on, and records them in "
-            "config_history.yaml of the run folder.",
+            "learning rate and the like, and in data that were learnt, except for the first task. It takes the "
+            "new values from the next task on, and records them in config_history.yaml of the run folder.",
         )
         parser.add_lightning_class_args(TaskReport, "report")
         parser.add_lightning_class_args(TaskFigures, "figures")
@@ -216,9 +216,11 @@ class StreamCLI(LightningCLI):
         load_state(self.model, checkpoint, Path(config["ckpt_path"]))
         if self.subcommand != "fit":
             return
-        self._changes = changes
         for name, (old, new) in changes.items():
             rank_zero_info(f"From task {int(self.model.learned) + 1} on, {name} is {new}; it was {old}.")
+        for name, (_, new) in (data := accepted_data(checkpoint, self.datamodule)).items():
+            rank_zero_info(f"Accepted: {name} are not those that were learnt ({new}). What was learnt stays.")
+        self._changes = changes | data
         if self.model.learned == self.datamodule.num_learnt:
             rank_zero_info(f"All {self.datamodule.num_learnt} tasks of the data are learnt: there is nothing new.")
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from datamodules.era5.files.coordinates import normalise
 from datamodules.era5.files.file_part import FilePart, step_of
@@ -32,9 +33,6 @@ def file_parts(data: xr.Dataset, name: str, location: Sequence[float] | None = N
     """
     data = _without_members(normalise(data, name, location), name)
     grid, data = Grid.of(data, name)
-    degrees = ((grid.latitude, 90), (grid.longitude, 180))
-    if not all(axis.size and (np.abs(axis) <= limit).all() for axis, limit in degrees):
-        raise ValueError(f"Latitudes and longitudes of {name} are missing or invalid. Download it again.")
     versions = [data]
     if "expver" in data.dims:
         versions = [data.isel(expver=[i]).squeeze("expver") for i in range(data.sizes["expver"])]
@@ -76,6 +74,8 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> FilePart:
     if "expver" in data.variables:
         versions = np.broadcast_to(_whole_numbers(data["expver"], name), versions.shape)
         attributes["expver"] = " ".join(sorted({f"{version:04d}" for version in versions}))
+    if (twice := _first_duplicate(data["time"].values, versions)) is not None:
+        raise ValueError(f"{name} has the time {twice} more than once, so its values are ambiguous: keep one of them.")
     for key in ("title", "comment"):
         if isinstance(data.attrs.get(key), str):
             attributes[key] = data.attrs[key]
@@ -91,6 +91,13 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> FilePart:
             fields[key] = one.transpose("time", *grid.dims, missing_dims="ignore").reset_coords(drop=True)
     kept = xr.Dataset(fields, {"time": data["time"]})
     return FilePart(name, kept, grid, versions == PRELIMINARY, attributes, step_of(np.unique(data["time"].values)))
+
+
+def _first_duplicate(times: NDArray[np.datetime64], versions: NDArray[np.int64]) -> str | None:
+    """The first time that is there more than once in the same version."""
+    order = np.lexsort((times, versions))
+    again = (np.diff(times[order]) == np.timedelta64(0)) & (np.diff(versions[order]) == 0)
+    return str(np.datetime_as_string(times[order][1:][again].min(), unit="m")) if again.any() else None
 
 
 def _whole_numbers(field: xr.DataArray, name: str) -> list[int]:
