@@ -4,6 +4,7 @@ from callbacks.checkpoint import TaskCheckpoint
 from callbacks.clock import TaskClock
 from callbacks.continual import ContinualLearning
 from callbacks.figures import TaskFigures
+from callbacks.location_scores import LocationScores
 from callbacks.predictions.csv import PredictionTable
 from callbacks.predictions.netcdf import NetCDFPredictions
 from callbacks.progress import TaskProgress
@@ -11,6 +12,7 @@ from callbacks.report import TaskReport
 
 __all__ = [
     "ContinualLearning",
+    "LocationScores",
     "NetCDFPredictions",
     "PredictionTable",
     "TaskCheckpoint",

@@ -72,6 +72,8 @@ class ERA5(SeriesStream):
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
             for more series than fit in memory.
         times_per_task: The number of times of each task, instead of `hours_per_task`: for files with irregular times.
+        test_locations: The number of locations to hold out, drawn at random: none of their values are learnt, and they
+            are scored apart, by models that predict at locations never seen. None if not given.
         point_series: Whether to download the series of each of `locations` from the dataset that the store has for
             them, instead of `area`: without a queue, but not of all variables; for source "cds" and few locations.
     """
@@ -103,6 +105,7 @@ class ERA5(SeriesStream):
         joint: bool = False,
         on_disk: bool = False,
         times_per_task: int | None = None,
+        test_locations: int | None = None,
         point_series: bool = False,
     ) -> None:
         if source == "sample" and num_tasks is None:
@@ -124,6 +127,7 @@ class ERA5(SeriesStream):
             joint=joint,
             on_disk=on_disk,
             times_per_task=times_per_task,
+            test_locations=test_locations,
         )
         if isinstance(points, str):
             if points not in ("all", "none"):

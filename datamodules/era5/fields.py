@@ -1,9 +1,9 @@
 """The data of a stream in the units of files: variables, locations and hours are chosen here."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
@@ -17,6 +17,7 @@ from datamodules.era5.files.grid import Grid
 from datamodules.era5.variables import Variable
 
 Values = NDArray[np.float32]
+STANDARD_GRAVITY = 9.80665  # m s-2
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ class Fields:
         fills: Numbers in the units of each variable that may mark missing values.
         file_of: The name of the file with a variable at an hour, both by index; empty if there is none.
         preliminary: Which hours from one index to before another, read before, are preliminary (ERA5T) `[t]`.
+        statics: What the files say of each series beside its values `[S]`: `height` of the surface in metres, from its
+            geopotential z, and `land`, the share of land, from lsm.
+        held_out: Which series are held out for test `[S]`: none of their values are learnt. None if all are.
     """
 
     variables: tuple[Variable, ...]
@@ -56,6 +60,8 @@ class Fields:
     fills: tuple[Values, ...] = ()
     file_of: Callable[[int, int], str] = lambda variable, hour: ""
     preliminary: Callable[[int, int], NDArray[np.bool_]] = lambda first, before: np.zeros(before - first, bool)
+    statics: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    held_out: NDArray[np.bool_] | None = None
 
     @property
     def coordinates(self) -> Coordinates:
@@ -159,10 +165,20 @@ def open_fields(
             file_coordinates=own,
             file_hours=file_hours,
             land=on_land,
+            statics=_statics(archive, cells, mask),
             fills=tuple(archive.fills(variable.short_name, variable.units) for variable in chosen),
             file_of=lambda variable, hour: file_with(archive.parts, chosen[variable].short_name, selection.times[hour]),
             preliminary=lambda first, before: archive.is_preliminary(selection.times[first:before]),
         )
+
+
+def _statics(
+    archive: Archive, cells: NDArray[np.int64], mask: NDArray[np.float32] | None
+) -> dict[str, NDArray[np.float64]]:
+    """Height and share of land of cells, as far as the files have them."""
+    geopotential = archive.read_static("z")
+    found = {"height": None if geopotential is None else geopotential / STANDARD_GRAVITY, "land": mask}
+    return {name: values[cells].astype(np.float64) for name, values in found.items() if values is not None}
 
 
 def _digest(read: Callable[[int, int], Values], num_hours: int, at_once: int = 1024) -> str:

@@ -41,6 +41,7 @@ class SeriesLoader(IndexLoader[SeriesBatch]):
         batch_size: The maximum number of series in a batch; if None, all series of the process, in order.
         shuffle: Whether the order is random; it stays fixed if `batch_size` is None.
         world_size: The number of processes that share the series.
+        hidden: Series whose values are masked `[S]`; none if not given.
         options: See `IndexLoader`.
     """
 
@@ -56,12 +57,13 @@ class SeriesLoader(IndexLoader[SeriesBatch]):
         *,
         shuffle: bool = False,
         world_size: int = 1,
+        hidden: Tensor | None = None,
         **options: Any,
     ) -> None:
         largest_share = max(1, math.ceil(len(y) / world_size))
         shuffle = shuffle and batch_size is not None
         super().__init__(len(y), batch_size or largest_share, shuffle=shuffle, world_size=world_size, **options)
-        self.times, self.y, self.mask = times, y, mask
+        self.times, self.y, self.mask, self.hidden = times, y, mask, hidden
         self._is_whole_task = batch_size is None and world_size == 1
 
     def shuffled(self, items: Tensor, rng: torch.Generator) -> Tensor:
@@ -89,7 +91,8 @@ class SeriesLoader(IndexLoader[SeriesBatch]):
         """
         if self._is_whole_task:
             return SeriesBatch(index, self.times, self.y, self.mask)
-        return SeriesBatch(index, self.times, self.y[index], self.mask[index])
+        mask = self.mask[index] if self.hidden is None else self.mask[index] & ~self.hidden[index, None, None]
+        return SeriesBatch(index, self.times, self.y[index], mask)
 
 
 def stratified_permutation(items: Tensor, rng: torch.Generator, max_modulus: int = MAX_ALIKE) -> Tensor:

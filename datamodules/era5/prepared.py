@@ -179,7 +179,7 @@ def prepare(
         if scaling is None:
             assert first is not None
             hours = torch.from_numpy(first - task.first)
-            scaling = Scaling.fit(fields.variables, values[:, hours], values[:, hours].isfinite())
+            scaling = _fit_scaling(fields, values[:, hours])
         for name, part in scale_task(store, number, task, fields, values, scaling).items():
             parts[name].append(part)
         counts.append(count_values(values))
@@ -188,6 +188,16 @@ def prepare(
     screen.report()
     prepared = Prepared(scaling, parts["train"], parts["test"], torch.stack(counts), digests)
     return prepared if known else checked(fields, prepared)
+
+
+def _fit_scaling(fields: Fields, values: Tensor) -> Scaling:
+    """The scaling of the first values, without those of series that are held out."""
+    mask = values.isfinite()
+    if fields.held_out is None:
+        return Scaling.fit(fields.variables, values, mask)
+    mask[torch.from_numpy(fields.held_out)] = False
+    columns = [fields.latitude, fields.longitude, *([fields.statics["height"]] if "height" in fields.statics else [])]
+    return Scaling.fit(fields.variables, values, mask, torch.from_numpy(np.stack(columns, -1)))
 
 
 def scale_task(
@@ -203,10 +213,13 @@ def scale_task(
         values: The values of the task in the units of files `[S, t, V]`, from its first hour to its last.
         scaling: The scaling.
     """
-    series, mask = torch.arange(len(fields.latitude)), values.isfinite()
+    series, finite = torch.arange(len(fields.latitude)), values.isfinite()
     parts = {}
     for name, indices in task._asdict().items():
         hours = torch.from_numpy(indices - task.first if len(indices) else indices)
+        mask = finite
+        if name == "train" and fields.held_out is not None:
+            mask = finite & ~torch.from_numpy(fields.held_out)[:, None, None]
         y, observed = compute_rows(
             store, file_names(name, number), series, SERIES_AT_ONCE, _scaled(scaling, values[:, hours], mask[:, hours])
         )

@@ -26,7 +26,9 @@ class Scaling:
     deviation: Tensor
 
     @classmethod
-    def fit(cls, variables: Sequence[Variable], values: Tensor, mask: Tensor) -> "Scaling":
+    def fit(
+        cls, variables: Sequence[Variable], values: Tensor, mask: Tensor, positions: Tensor | None = None
+    ) -> "Scaling":
         """The scaling that gives these values mean 0 and variance 1 in every variable.
 
         Variables that depend on height have a mean for each series, and one deviation from these means for all series.
@@ -36,6 +38,8 @@ class Scaling:
             variables: V variables.
             values: In the units of files `[S, T, V]`.
             mask: Which of them are observed `[S, T, V]`, at least one of each variable.
+            positions: Latitude, longitude and, if known, height of each series `[S, P]`, from which the own means of
+                series without values follow; else these have the common mean.
         """
         missing = [v.short_name for v, seen in zip(variables, mask.flatten(0, 1).any(dim=0), strict=True) if not seen]
         if missing:
@@ -49,7 +53,8 @@ class Scaling:
         pooled = sums.sum(dim=0) / count.sum(dim=0)
         own = sums / count.clamp(min=1)
         per_location = torch.tensor([variable.per_location for variable in variables])
-        mean = own.where(per_location & (count > 0), pooled)
+        expected = pooled if positions is None else expected_means(positions, own, count > 0, pooled)
+        mean = torch.where(per_location, own.where(count > 0, expected), pooled)
         squares = torch.zeros_like(pooled)
         for (some, observed), centre in zip(parts, mean.split(SERIES_AT_ONCE), strict=True):
             residuals = (_observed(variables, some, observed) - centre[:, None]).square()
@@ -79,6 +84,25 @@ class Scaling:
         values = values.double() * deviation + mean[:, None]
         columns = [v.transform.to_physical(values[..., i]) for i, v in enumerate(self.variables)]
         return torch.stack(columns, dim=-1)
+
+
+def expected_means(positions: Tensor, means: Tensor, known: Tensor, otherwise: Tensor) -> Tensor:
+    """The means `[S, V]` that a plane through known ones gives, curved along the last coordinate, by least squares.
+
+    Args:
+        positions: Latitude, longitude and perhaps height `[S, P]`.
+        means: Means `[S, V]`.
+        known: Which of them are known `[S, V]`.
+        otherwise: Means of variables of which too few are known `[V]`.
+    """
+    centred = (positions - positions.mean(0)) / positions.std(0).clamp_min(1e-9)
+    design = torch.cat([torch.ones_like(centred[:, :1]), centred, centred[:, -1:].square()], -1)
+    result = otherwise.expand_as(means).clone()
+    for number, rows in enumerate(known.unbind(-1)):
+        if int(rows.sum()) > 2 * design.shape[1]:
+            weights = torch.linalg.lstsq(design[rows], means[rows, number, None]).solution
+            result[:, number] = (design @ weights)[:, 0]
+    return result
 
 
 def _observed(variables: Sequence[Variable], values: Tensor, mask: Tensor) -> Tensor:

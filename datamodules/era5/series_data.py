@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from datamodules.era5.description import Coordinates
@@ -98,6 +99,11 @@ class SeriesData(TaskStream):
     def coordinates(self) -> Coordinates:
         """The locations of the series, and the time of hour 0."""
         return self.fields.coordinates
+
+    @property
+    def statics(self) -> Mapping[str, NDArray[np.float64]]:
+        """What the files say of each location beside its values, such as its `height`, `[S]`."""
+        return self.fields.statics
 
     @property
     def file_coordinates(self) -> Coordinates:

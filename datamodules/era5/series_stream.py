@@ -3,15 +3,18 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from datamodules.era5.continuation import Continuation
 from datamodules.era5.description import SeriesDescription
 from datamodules.era5.fields import Fields
+from datamodules.era5.held_out import hold_out_locations
 from datamodules.era5.loader import SeriesLoader
 from datamodules.era5.prediction_times import check_options, prediction_times
 from datamodules.era5.prepared import TaskValues, merge, prepare, split_hours
@@ -49,6 +52,8 @@ class SeriesStream(SeriesData):
         on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
             for more series than fit in memory.
         times_per_task: The number of times of each task, instead of `hours_per_task`: for times at irregular intervals.
+        test_locations: The number of locations to hold out, drawn at random: none of their values are learnt, and they
+            are scored apart, by models that predict at locations never seen. None if not given.
     """
 
     changeable = TaskStream.changeable | {"batch_size", "min_steps_per_task"}
@@ -69,6 +74,7 @@ class SeriesStream(SeriesData):
         joint: bool = False,
         on_disk: bool = False,
         times_per_task: int | None = None,
+        test_locations: int | None = None,
     ) -> None:
         super().__init__(
             1 if joint and num_tasks else num_tasks, seed=seed, epochs_per_task=epochs_per_task, stop_after=stop_after
@@ -78,6 +84,7 @@ class SeriesStream(SeriesData):
             batch_size=(batch_size, 1),
             min_steps_per_task=(min_steps_per_task, 1),
             times_per_task=(times_per_task, 2),
+            test_locations=(test_locations, 1),
         )
         if not 0 < test_share < 1:
             raise ValueError(f"test_share is {test_share}: it must be between 0 and 1, such as 0.2.")
@@ -86,7 +93,7 @@ class SeriesStream(SeriesData):
         self.min_steps_per_task, self.times_per_task = min_steps_per_task, times_per_task
         self.predict_every, self.predict_until = predict_every, predict_until
         self.joint, self.num_parts = joint, num_tasks
-        self.on_disk = on_disk
+        self.on_disk, self.test_locations = on_disk, test_locations
         self._continuation: Continuation | None = None
         self.hparams.pop("on_disk", None)  # a run may be resumed with another value: the data are the same
 
@@ -113,9 +120,12 @@ class SeriesStream(SeriesData):
         if self._data is not None:
             return
         if self._continuation is not None:
+            known = hold_out_locations(self._continuation.fields, self.test_locations, self.seed)
+            self._continuation = replace(self._continuation, fields=known)
             self._data = self._continuation.fields, self._continuation.prepare(self.test_share, self.seed)
             return
         with self.open() as fields:
+            fields = hold_out_locations(fields, self.test_locations, self.seed)
             if self.num_parts is None:
                 self.num_parts = self.task_length.count(fields)
                 self._num_tasks = 1 if self.joint else self.num_parts
@@ -124,6 +134,7 @@ class SeriesStream(SeriesData):
             tasks = [merge(split)] if self.joint else split
             if self.on_disk:
                 irrelevant = self.resumable | self.changeable
+                irrelevant |= {"test_locations"} if self.test_locations is None else set()
                 options = {name: value for name, value in self.hparams.items() if name not in irrelevant}
                 prepared = prepare_on_disk(fields, tasks, split[0].train, options)
             else:
@@ -138,6 +149,12 @@ class SeriesStream(SeriesData):
             f"{self.num_series} series of {self.num_variables} variables, {times} from "
             f"{np.datetime_as_string(fields.origin, unit='m')}, {prepared.observed:.1%} of the values observed."
         )
+
+    @property
+    def held_out_locations(self) -> Tensor | None:
+        """Which locations are held out `[S]`; None if `test_locations` is not given."""
+        held_out = self.fields.held_out
+        return None if held_out is None else torch.from_numpy(held_out)
 
     def go_on(self, continuation: Continuation) -> None:
         """Go on with new hours, instead of reading the whole stream.
@@ -225,13 +242,28 @@ class SeriesStream(SeriesData):
         return SeriesLoader(*self.task_data(task), EVALUATION_BATCH, rank=rank, world_size=world_size)
 
     def test_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
-        """Batches of series at the held-out hours of a task, see `TaskStream`."""
+        """Batches of series at the held-out hours of a task, without held-out locations, see `TaskStream`."""
+        return self._test_loader(task, rank, world_size, self.held_out_locations)
+
+    def location_loader(self, task: int, rank: int, world_size: int) -> SeriesLoader:
+        """The same for held-out locations only.
+
+        Args:
+            task: The task, from 0.
+            rank: The rank of this process, from 0.
+            world_size: The number of processes that share the series.
+        """
+        if self.held_out_locations is None:
+            raise ValueError("No locations are held out: set test_locations.")
+        return self._test_loader(task, rank, world_size, ~self.held_out_locations)
+
+    def _test_loader(self, task: int, rank: int, world_size: int, hidden: Tensor | None) -> SeriesLoader:
         self._check_shared(world_size)
         times, y, mask = self._task(task, self._prepared().test)
         if not len(times):  # the task is not here
             y, mask = y[:0], mask[:0]
         options: dict[str, Any] = {"rank": rank, "world_size": world_size, "allow_empty": not len(times)}
-        return SeriesLoader(times, y, mask, EVALUATION_BATCH, **options)
+        return SeriesLoader(times, y, mask, EVALUATION_BATCH, hidden=hidden, **options)
 
     def predict_dataloader(self) -> list[Iterable[Any]]:
         """Series at the times to predict, see `predict_every` and `predict_until`; a loader for each group of times."""

@@ -16,6 +16,7 @@ from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
 from callbacks import (
     ContinualLearning,
+    LocationScores,
     NetCDFPredictions,
     PredictionTable,
     TaskCheckpoint,
@@ -131,6 +132,7 @@ class StreamCLI(LightningCLI):
             TaskClock(),
             ContinualLearning(),
             *([TaskProgress()] if _wants_bar(chosen) else []),
+            *([LocationScores()] if getattr(self.datamodule, "test_locations", None) else []),
         ]
         trainer = super().instantiate_trainer(**kwargs)
         check_synchronous(trainer)

@@ -14,16 +14,18 @@ from gpvae.metrics import Foresight, TaskScores
 from gpvae.modules.former_options import former_options
 from gpvae.modules.series_module import METRICS
 from gpvae.modules.vae_module import VAEModule
-from gpvae.utils.distributed import num_processes, sum_over_processes
+from gpvae.utils.distributed import sum_over_processes
 from gpvae.vae import ewc
 from gpvae.vae import schedule as rates
 from gpvae.vae.build import Latents, build_vae, num_replayed
 from gpvae.vae.keyed_noise import Draws
+from gpvae.vae.locations import StaticInput, located
 from gpvae.vae.networks import Networks, Noise
 from gpvae.vae.options import Consolidation, Hyperparameters, Schedule, check_options
 from gpvae.vae.principal_components import start_at_principal_components
 from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
+from gpvae.vae.step import Step
 from gpvae.vae.task import SeriesTask, divergence_error, is_finite
 
 
@@ -37,6 +39,11 @@ class SVGPVAE(VAEModule):
         num_series: Number of locations of a field; taken from the data if not given.
         latents: Latents of each location (`series`), or common to all locations (`field`): the encoder then reads all
             of them at once and the decoder writes all of them, so the posterior does not grow with their number.
+        location_features: In a field, number of functions of location through which encoder and decoder see it, such
+            as 32: networks then do not grow with the locations, learn from batches of them, and predict anywhere. If
+            not given, they read and write each location on its own.
+        static_inputs: Inputs of the networks that depend on the location: `latitude`, `longitude`, `height` and
+            `land`, if the data have them, and `sun`, its elevation over the hour. None if not given.
         latent_dim: Number of latent dimensions L; if not given, that of the variables up to 20, in a field twice that
             of the variables.
         hidden_dim: Width of the hidden layers of encoder and decoder.
@@ -89,6 +96,8 @@ class SVGPVAE(VAEModule):
         num_variables: int | None = None,
         num_series: int | None = None,
         latents: Latents = "series",
+        location_features: int | None = None,
+        static_inputs: list[StaticInput] | None = None,
         latent_dim: int | None = None,
         hidden_dim: int = 64,
         networks: Networks = "residual",
@@ -126,7 +135,7 @@ class SVGPVAE(VAEModule):
         self._planned: float | None = 0.0
         self._former: dict[str, Any] = {}
         self.built = False
-        if num_variables is not None and (num_series is not None or latents == "series"):
+        if num_variables is not None and (num_series is not None or latents == "series" or location_features):
             self.build(num_variables, num_series)
 
     def _build(self, num_variables: int, num_series: int | None) -> None:
@@ -145,9 +154,12 @@ class SVGPVAE(VAEModule):
         self.resolution = Resolution()
 
     def setup(self, stage: str) -> None:
-        """Take what is not given from the data: the number of variables, and the length of the stream."""
+        """Take what is not given from the data: the number of variables, the length of the stream, the locations."""
         super().setup(stage)
-        self._planned = getattr(getattr(self.trainer, "datamodule", None), "planned_length", 0.0)
+        stream = getattr(self.trainer, "datamodule", None)
+        self._planned = getattr(stream, "planned_length", 0.0)
+        if self.vae.locations is not None and not self.vae.locations.known:
+            self.vae.locations.set(*located(stream))
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
         """Adam on networks and inducing points, at a higher rate on noise and lengthscales."""
@@ -191,7 +203,7 @@ class SVGPVAE(VAEModule):
         self.begun += 1
         self.attach_task(*data)
         if self.begun == 1 and self._task is not None:
-            start_at_principal_components(self.vae.encoder, self.vae.decoder, self._task)
+            start_at_principal_components(self._task)
 
     def attach_task(self, *data: Tensor) -> None:
         """Attach the data of the task that has begun, and compute once what does not change during it.
@@ -199,10 +211,9 @@ class SVGPVAE(VAEModule):
         Args:
             data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
         """
-        times, y, mask = data
-        if self.vae.field is not None:
-            y, mask = self.vae.field.join(y), self.vae.field.join(mask)
-        self._task = task = SeriesTask(self.vae, times, y, mask, fixed=not self._trained_in_gp())
+        times, *values = data
+        y, mask = self.vae.join(*values)
+        self._task = task = SeriesTask(self.vae, times, y, mask, fixed=not self._trained_in_gp(), values=values)
         if self.ewc is not None:
             self._num_values = self._total(torch.tensor(task.num_observed(), device=self.device))
         if self.replay is not None and self.learned > 0:
@@ -224,18 +235,11 @@ class SVGPVAE(VAEModule):
 
     def _loss(self, series: Tensor, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
         assert self._task is not None
-        if self.vae.field is not None:
-            series, times, (y, mask) = self._task.series, self._task.times, next(self._task.chunks())
+        step = Step.of(self._task, series, times, y, mask)
         draws = Draws(self.seed, "train", int(self.steps_taken))
         self.steps_taken += 1
-        # Gradients are averaged over processes with different series, so counts must be averaged over processes too.
-        counts = sum_over_processes(torch.stack([mask.sum(), torch.full_like(mask.sum(), len(series))]))
-        num_values, num_series = counts.clamp_min(1) / num_processes()
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
-            features, past = self._task.features_and_past(times, series)
-            noise = self.vae.noise(features, series, draws)
-            seen = mask & ~draws.chosen(len(times), self.hparams["left_out"]).to(mask.device)[:, None]
-            value = self.vae.bound(features, past, y, mask, noise, seen=seen).sum() / num_values
+            value = step.bound(draws, self.hparams["left_out"])
         loss = -value
         self.log("train/bound", value, prog_bar=True, sync_dist=True)
         if self.ewc is not None:
@@ -243,7 +247,7 @@ class SVGPVAE(VAEModule):
             loss = loss + penalty
             self.log("train/ewc", penalty, sync_dist=True)
         if self.replay is not None and self.learned > 0:
-            disagreement = self.replay(self.vae.decoder, series, draws).sum() / num_series
+            disagreement = step.disagreement(self.replay, draws)
             loss = loss + self.replay_strength * self.learned * disagreement
             self.log("train/replay", disagreement, sync_dist=True)
         return loss

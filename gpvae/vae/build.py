@@ -8,8 +8,10 @@ from gpytorch.kernels import Kernel
 from gpvae.inducing import InducingVariables
 from gpvae.methods import build_method_families, find_method, latent_kernel
 from gpvae.vae.field import Field
+from gpvae.vae.location_field import LocationField
+from gpvae.vae.locations import Locations
 from gpvae.vae.model import GPVAE
-from gpvae.vae.networks import Decoder, Encoder, Noise
+from gpvae.vae.networks import Decoder, Encoder, LocationDecoder, Noise
 
 Latents = Literal["series", "field"]
 
@@ -54,8 +56,11 @@ def build_vae(options: Mapping[str, Any], num_variables: int, num_series: int | 
         num_variables: Number of observed variables.
         num_series: Number of locations, which a field needs.
     """
-    field = None
-    if options["latents"] == "field":
+    field: Field | LocationField | None = None
+    num_features, inputs = options["location_features"], options["static_inputs"] or []
+    if num_features is not None:
+        field = LocationField(num_features, num_variables)
+    elif options["latents"] == "field":
         if num_series is None:
             raise ValueError("a field needs the number of its locations: set num_series, or use a datamodule")
         field = Field(num_series, num_variables)
@@ -65,16 +70,20 @@ def build_vae(options: Mapping[str, Any], num_variables: int, num_series: int | 
             min(num_variables, MAX_LATENT_DIM) if field is None else min(field.size, FIELD_LATENT_RATIO * num_variables)
         )
     noise, periods = chosen_noise(options), options["periods"] or []
-    sizes = {
-        "num_variables": num_variables if field is None else field.size,
-        "latent_dim": latent_dim,
-        "num_hidden": options["hidden_dim"],
-        "num_phases": len(periods),
-        "networks": options["networks"],
-    }
-    decoder = Decoder(shared_noise=noise == "shared", predicted_scale=noise == "predicted", **sizes)
+    sizes = {"latent_dim": latent_dim, "num_hidden": options["hidden_dim"], "num_phases": len(periods)}
+    scales: dict[str, Any] = {"shared_noise": noise == "shared", "predicted_scale": noise == "predicted"}
+    decoder: Decoder
+    if isinstance(field, LocationField):
+        encoder = Encoder(field.size, networks="residual", **sizes)
+        decoder = LocationDecoder(
+            num_variables=num_variables, num_features=field.num_features, num_inputs=len(inputs), **sizes, **scales
+        )
+    else:
+        sizes |= {"num_variables": num_variables if field is None else field.size, "num_inputs": len(inputs)}
+        decoder = Decoder(networks=options["networks"], **sizes, **scales)
+        encoder = Encoder(networks=options["networks"], **sizes)
     return GPVAE(
-        Encoder(**sizes),
+        encoder,
         decoder,
         build_kernel(options, latent_dim),
         build_family(options),
@@ -83,4 +92,5 @@ def build_vae(options: Mapping[str, Any], num_variables: int, num_series: int | 
         shared_precision=options["shared_precision"],
         folder=options["sites_folder"],
         field=field,
+        locations=Locations(inputs) if inputs or num_features is not None else None,
     )

@@ -7,10 +7,17 @@ from torch import Tensor, nn
 from torch.func import functional_call, vjp, vmap
 
 from gpvae.sites import Site
+from gpvae.utils.distributed import own_items, sum_over_processes
+from gpvae.utils.row_store import select_rows
+from gpvae.vae.bound import bound, log_likelihood, prior_terms
 from gpvae.vae.keyed_noise import Draws
-from gpvae.vae.model import GPVAE, bound, sample
+from gpvae.vae.location_field import LocationField
+from gpvae.vae.model import GPVAE, sample
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.task import SeriesTask
+
+#: Number of locations of a field whose gradients are computed at a time.
+LOCATIONS_AT_ONCE = 64
 
 
 class EWC(nn.Module):
@@ -85,7 +92,9 @@ def per_sample_gradients(network: nn.Module, inputs: tuple[Tensor, ...], cotange
     return vmap(gradient)(inputs, cotangents)
 
 
-def squared_gradients(vae: GPVAE, features: TimeFeatures, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
+def squared_gradients(
+    vae: GPVAE, features: TimeFeatures, past: Site, y: Tensor, mask: Tensor, noise: Tensor, series: Tensor
+) -> Tensor:
     """Squared gradients of the bound of each series with respect to encoder and decoder, `[B, P]`.
 
     Args:
@@ -95,17 +104,21 @@ def squared_gradients(vae: GPVAE, features: TimeFeatures, past: Site, y: Tensor,
         y: Observations `[B, T, V]`.
         mask: Which of them are observed.
         noise: A standard normal draw `[B, L, T]`, from which f is sampled.
+        series: The series, `[B]`.
     """
+    place = vae.place(features.times, series)
     with torch.enable_grad():
-        encoded = tuple(part.detach().requires_grad_() for part in vae.encode(features.times, y, mask))
+        encoded = tuple(part.detach().requires_grad_() for part in vae.encode(features.times, y, mask, series))
         q = vae.infer(features, past, *encoded)
         f = sample(q, features, noise)
-        decoded = vae.decoder(f, vae.clock(features.times))
+        decoded = vae.decoder(f, vae.clock(features.times), *place)
         value = bound(q, past, decoded, y, mask).sum()
         by_output = torch.autograd.grad(value, (*encoded, *decoded))
     clock = vae.clock(features.times).expand(len(y), -1, -1)
-    encoder = per_sample_gradients(vae.encoder, (y, mask, clock), by_output[:2])
-    decoder = per_sample_gradients(vae.decoder, (f.detach(), clock), by_output[2:])
+    encoder = per_sample_gradients(
+        vae.encoder, (y, mask, clock, *vae.seen_place(features.times, series)), by_output[:2]
+    )
+    decoder = per_sample_gradients(vae.decoder, (f.detach(), clock, *place), by_output[2:])
     return torch.cat([encoder, decoder], -1).square()
 
 
@@ -120,6 +133,46 @@ def fisher(task: SeriesTask, draws: Draws) -> Tensor:
     for series in task.series.split(task.vae.posterior.chunk_size):
         with torch.no_grad():
             features, past = task.features_and_past(task.times, series)
-        y, mask, noise = *task.observations(series), draws.normal(series, *features.prior.shape)
-        parts.append(squared_gradients(task.vae, features, past, y, mask, noise).sum(0))
+        noise = draws.normal(series, *features.prior.shape)
+        if isinstance(task.vae.field, LocationField):
+            parts.append(field_squared_gradients(task, features, past, noise).sum(0))
+            continue
+        y, mask = task.observations(series)
+        parts.append(squared_gradients(task.vae, features, past, y, mask, noise, series).sum(0))
     return torch.stack(parts).sum(0)
+
+
+def field_squared_gradients(task: SeriesTask, features: TimeFeatures, past: Site, noise: Tensor) -> Tensor:
+    """The same for a field of many locations, `[1, P]`: the decoder has a sample for each of them, the encoder one.
+
+    Args:
+        task: The task; each process goes through its own locations.
+        features: The features of the times of the task.
+        past: The old site of the field in the frame of the task, `[1, L]`.
+        noise: A standard normal draw `[1, L, T]`, from which f is sampled.
+    """
+    vae, (y, mask), clock = task.vae, next(task.chunks()), task.vae.clock(task.times)
+    with torch.enable_grad():
+        encoded = tuple(part.detach().requires_grad_() for part in vae.encode(task.times, y, mask))
+        q = vae.infer(features, past, *encoded)
+        f = sample(q, features, noise)
+        latent = f.detach().requires_grad_()
+    by_latent = torch.zeros_like(latent)
+    decoder = torch.zeros(sum(p.numel() for p in vae.decoder.parameters()), device=latent.device)
+    values, observed = task.values
+    for index in own_items(len(values)).split(LOCATIONS_AT_ONCE):
+        place = vae.place(task.times, index)
+        some, seen = (select_rows(part, index).to(latent.device) for part in (values, observed))
+        with torch.enable_grad():
+            decoded = vae.decoder(latent, clock, *place)
+            value = log_likelihood(decoded, some, seen).sum()
+            *by_output, own = torch.autograd.grad(value, (*decoded, latent))
+        by_latent += own
+        each = latent.detach().expand(len(index), *latent.shape), clock.expand(len(index), *clock.shape)
+        inputs, cotangents = (tuple(part[:, None] for part in parts) for parts in (place, by_output))
+        decoder += per_sample_gradients(vae.decoder, (*each, *inputs), cotangents).square().sum(0)
+    with torch.enable_grad():
+        whole = (f * sum_over_processes(by_latent)).sum() + prior_terms(q, past).sum()
+        by_encoded = torch.autograd.grad(whole, encoded)
+    encoder = per_sample_gradients(vae.encoder, (y, mask, clock[None]), by_encoded).square()
+    return torch.cat([encoder, sum_over_processes(decoder)[None]], -1)

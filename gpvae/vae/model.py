@@ -6,7 +6,6 @@ y_t = decoder(f_t) + noise, f a vector of L independent GPs over time for every 
 observations of f, so q(u) is conjugate: in the site of a series G = Σ a aᵀ/ṽ, h = Σ a ỹ/ṽ, a = L⁻¹ kuf.
 """
 
-import math
 from collections.abc import Sequence
 from typing import ClassVar, overload
 
@@ -15,15 +14,17 @@ from gpytorch.kernels import Kernel
 from torch import Tensor, nn
 from torch.distributions import Normal
 
-from gpvae.bounds import online_elbo
 from gpvae.inducing import InducingVariables
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.streaming import Frame
 from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.row_store import select_rows
+from gpvae.vae.bound import bound, mixture_log_prob, total
 from gpvae.vae.field import Field, FieldPosterior
 from gpvae.vae.keyed_noise import Draws
+from gpvae.vae.location_field import LocationField
+from gpvae.vae.locations import Locations
 from gpvae.vae.networks import Clock, Decoder, Encoder
 from gpvae.vae.series_posterior import SeriesPosterior
 from gpvae.vae.shared_times import TimeFeatures
@@ -47,6 +48,7 @@ class GPVAE(nn.Module):
         folder: Folder for the sites of the series; they are kept in memory if not given.
         field: The locations that share latents: the networks, the data of tasks and the posterior are those of one
             series, and predictions those of locations.
+        locations: The locations of the series, if encoder and decoder have inputs that depend on them.
     """
 
     former_children: ClassVar = {"stream": "posterior"}
@@ -62,10 +64,12 @@ class GPVAE(nn.Module):
         power: float = 0.0,
         shared_precision: bool | None = False,
         folder: str | None = None,
-        field: Field | None = None,
+        field: Field | LocationField | None = None,
+        locations: Locations | None = None,
     ) -> None:
         super().__init__()
         self.encoder, self.decoder, self.clock, self.field = encoder, decoder, Clock(periods), field
+        self.locations = locations
         self.kernel = kernel.double()
         (latent_dim,) = kernel.batch_shape
         self.posterior = (SeriesPosterior if field is None else FieldPosterior)(
@@ -84,9 +88,31 @@ class GPVAE(nn.Module):
         frame, transport = self.posterior.task_frame(self.kernel)
         return TimeFeatures.of(frame, times), transport(self.posterior.site_of(series))
 
-    def encode(self, times: Tensor, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def join(self, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """The data of a task as its posterior sees them: of each series, `[S, T, V]`, or of one, the field."""
+        if isinstance(self.field, LocationField):
+            assert self.locations is not None
+            return self.field.join(self.locations, y, mask)
+        return (y, mask) if self.field is None else (self.field.join(y), self.field.join(mask))
+
+    def place(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
+        """What the decoder is given beside latents and clock at the locations of some series: inputs and features."""
+        if self.locations is None:
+            return ()
+        assert series is not None
+        inputs = self.locations.inputs(times, series)
+        if not isinstance(self.field, LocationField):
+            return (inputs,)
+        features = self.field.basis(self.locations.positions(series))
+        return inputs, features, self.field.basis.excess(features)
+
+    def encode(self, times: Tensor, y: Tensor, mask: Tensor, series: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`."""
-        return self.encoder(y, mask, self.clock(times))
+        return self.encoder(y, mask, self.clock(times), *self.seen_place(times, series))
+
+    def seen_place(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
+        """What the encoder is given beside values and clock: nothing in a field, which is everywhere."""
+        return () if self.field is not None else self.place(times, series)
 
     def decode(self, times: Tensor, f: Tensor, series: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation of y, `[..., B, T, V]`, given latents `[..., B, L, T]`.
@@ -96,8 +122,8 @@ class GPVAE(nn.Module):
             f: The latents; those of a field are common to all its locations, `[..., 1, L, T]`.
             series: Locations of a field, `[B]`; if not given, all of them side by side.
         """
-        mean, *scales = self.decoder(f, self.clock(times))
-        if self.field is None or series is None:
+        mean, *scales = self.decoder(f, self.clock(times), *self.place(times, series))
+        if not isinstance(self.field, Field) or series is None:
             return mean, scales[-1]
         return self.field.split(mean, series), self.field.split(scales[-1], series)
 
@@ -121,6 +147,8 @@ class GPVAE(nn.Module):
         noise: Tensor,
         *,
         seen: Tensor | None = None,
+        series: Tensor | None = None,
+        sample_of: tuple[Tensor, Tensor, Tensor] | None = None,
     ) -> Tensor:
         """Σ_t E_q log p(y_t | f_t) - KL(q ‖ p) + E_q[log old site] of each series, `[B]`.
 
@@ -134,16 +162,20 @@ class GPVAE(nn.Module):
             noise: A standard normal draw `[B, L, T]`, from which f is sampled; or several, `[K, B, L, T]`, of which the
                 first is used, and all of them for the predicted scale.
             seen: Which observations the encoder sees; all of them if not given. It is a bound for any choice.
+            series: The series of the observations, or the locations of a sample.
+            sample_of: Of a field whose y are coefficients, the observations of some locations, `[B, T, V]`, which of
+                them are observed, and how many observations of the whole field each of them stands for.
         """
-        q = self.infer(features, past, *self.encode(features.times, y, mask if seen is None else seen))
-        f, clock = sample(q, features, noise), self.clock(features.times)
+        q = self.infer(features, past, *self.encode(features.times, y, mask if seen is None else seen, series))
+        f, clock, place = sample(q, features, noise), self.clock(features.times), self.place(features.times, series)
+        y, mask, weight = (y, mask, None) if sample_of is None else sample_of
         if f.ndim == 3:
-            return bound(q, past, self.decoder(f, clock), y, mask)
-        mean, noise, scale = self.decoder(f[0], clock)
-        others = self.decoder(f[1:].detach(), clock)
+            return bound(q, past, self.decoder(f, clock, *place), y, mask, weight)
+        mean, noise, scale = self.decoder(f[0], clock, *place)
+        others = self.decoder(f[1:].detach(), clock, *place)
         means, scales = torch.cat([mean[None], others[0]]).detach(), torch.cat([scale[None], others[-1]])
         predicted = mixture_log_prob(Normal(means, scales), y, mask)
-        return bound(q, past, (mean, noise), y, mask) + predicted.double().sum((-2, -1))
+        return bound(q, past, (mean, noise), y, mask, weight) + total(predicted, weight)
 
     @torch.no_grad()
     def consolidate(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
@@ -159,7 +191,7 @@ class GPVAE(nn.Module):
         features = TimeFeatures.of(frame, times)
 
         def past_and_task(series: Tensor) -> Site:
-            encoded = self.encode(times, select_rows(y, series), select_rows(mask, series))
+            encoded = self.encode(times, select_rows(y, series), select_rows(mask, series), series)
             return transport(self.posterior.site_of(series)) + pseudo_site(features, *encoded)
 
         self.posterior.end_series(frame, len(y), past_and_task, mask=mask)
@@ -227,26 +259,3 @@ def sample(q: Posterior, features: TimeFeatures, noise: Tensor) -> Tensor:
     """A draw of f at each time `[B, L, T]`, from a standard normal draw of that shape."""
     f = features.latent(q)
     return f.mean + f.stddev * noise
-
-
-def bound(q: Posterior, past: Site, decoded: tuple[Tensor, ...], y: Tensor, mask: Tensor) -> Tensor:
-    """The bound of each series, `[B]`, from the outputs of the decoder for a draw of f.
-
-    If the decoder predicts scales, their log likelihood is added, with the mean held: they are trained on the side.
-    """
-    mean, noise, *predicted = decoded
-    y = torch.where(mask, y, 0.0)
-    log_prob = Normal(mean, noise).log_prob(y)
-    for scale in predicted:
-        log_prob = log_prob + Normal(mean.detach(), scale).log_prob(y)
-    expected = torch.where(mask, log_prob, 0.0).double().sum((-2, -1))
-    return expected + online_elbo(q, past, torch.zeros_like(q.mean[..., 0])).sum(-1)
-
-
-def mixture_log_prob(components: Normal, y: Tensor, mask: Tensor) -> Tensor:
-    """The log density of observations `[B, T, V]` under equal mixtures of K components, `[K, B, T, V]`; 0 if masked.
-
-    This is how predictions are made, so a scale that is trained by it does not count the variance of f twice.
-    """
-    log_prob = components.log_prob(torch.where(mask, y, 0.0)).logsumexp(0) - math.log(len(components.mean))
-    return torch.where(mask, log_prob, 0.0)

@@ -6,7 +6,7 @@ the latter the network starts at zero, so that the linear maps can start at the 
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -68,29 +68,38 @@ class Encoder(nn.Module):
         num_hidden: Width of the hidden layer.
         num_phases: Number P of periods of the clock.
         networks: `mlp`, or `residual`, a linear map beside it.
+        num_inputs: Number K of inputs that depend on the location.
     """
 
     def __init__(
-        self, num_variables: int, latent_dim: int, num_hidden: int, num_phases: int = 0, *, networks: Networks = "mlp"
+        self,
+        num_variables: int,
+        latent_dim: int,
+        num_hidden: int,
+        num_phases: int = 0,
+        *,
+        networks: Networks = "mlp",
+        num_inputs: int = 0,
     ) -> None:
         super().__init__()
-        residual = networks == "residual"
-        self.network = (silent_mlp if residual else mlp)(2 * (num_variables + num_phases), num_hidden, 2 * latent_dim)
+        residual, num_in = networks == "residual", 2 * (num_variables + num_phases) + num_inputs
+        self.network = (silent_mlp if residual else mlp)(num_in, num_hidden, 2 * latent_dim)
         self.linear = nn.Linear(num_variables, latent_dim) if residual else None
         if residual:
             nn.init.constant_(self.network[2].bias[latent_dim:], math.log(math.expm1(START_VARIANCE)))  # type: ignore[index]
 
-    def forward(self, y: Tensor, mask: Tensor, clock: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, y: Tensor, mask: Tensor, clock: Tensor, inputs: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Pseudo-observations and their precisions 1/ṽ, `[B, L, T]` in double precision.
 
         Args:
             y: Observations `[B, T, V]`.
             mask: Which of them are observed, `[B, T, V]`.
             clock: The clock at each time, `[T, 2P]`.
+            inputs: Inputs that depend on the location, `[B, T, K]`.
         """
         seen = torch.where(mask, y, 0.0)
-        inputs = torch.cat([seen, mask.to(y), clock.to(y).expand(*y.shape[:-1], -1)], -1)
-        mean, raw = self.network(inputs).double().mT.chunk(2, dim=-2)
+        known = _joined(seen, mask, clock, inputs)
+        mean, raw = self.network(known).double().mT.chunk(2, dim=-2)
         if self.linear is not None:
             mean = mean + self.linear(seen).double().mT
         return mean, mask.any(-1)[..., None, :] / (softplus(raw) + MIN_VARIANCE)
@@ -111,6 +120,7 @@ class Decoder(nn.Module):
         num_phases: Number P of periods of the clock.
         networks: `mlp`, or `residual`, a linear map beside it.
         predicted_scale: Predict the scale.
+        num_inputs: Number K of inputs that depend on the location.
     """
 
     def __init__(
@@ -124,27 +134,93 @@ class Decoder(nn.Module):
         num_phases: int = 0,
         networks: Networks = "mlp",
         predicted_scale: bool = False,
+        num_inputs: int = 0,
     ) -> None:
         super().__init__()
-        sizes = latent_dim + 2 * num_phases, num_hidden, num_variables
+        sizes = latent_dim + 2 * num_phases + num_inputs, num_hidden, num_variables
         residual = networks == "residual"
         self.network = (silent_mlp if residual else mlp)(*sizes)
         self.log_scale = nn.Parameter(torch.full((1 if shared_noise else num_variables,), noise).log())
         self.linear = nn.Linear(latent_dim, num_variables) if residual else None
         self.scale = silent_mlp(*sizes) if predicted_scale else None
 
-    def forward(self, f: Tensor, clock: Tensor) -> tuple[Tensor, ...]:
+    def forward(self, f: Tensor, clock: Tensor, inputs: Tensor | None = None) -> tuple[Tensor, ...]:
         """Mean and standard deviations of y, `[..., T, V]`, from latents `[..., L, T]` and the clock `[T, 2P]`.
+
+        Args:
+            f: The latents.
+            clock: The clock.
+            inputs: Inputs that depend on the location, `[B, T, K]`.
 
         Returns:
             The mean, the noise of the variables, and the predicted scale if there is one.
         """
-        inputs = torch.cat([f.mT, clock.to(f).expand(*f.mT.shape[:-1], -1)], -1).to(self.log_scale)
-        mean = self.network(inputs)
-        if self.linear is not None:
-            mean = mean + self.linear(f.mT.to(self.log_scale))
+        known = _joined(f.mT, clock, inputs).to(self.log_scale)
+        return self._outputs(None if self.linear is None else self.linear(f.mT.to(self.log_scale)), known)
+
+    def _outputs(self, linear: Tensor | None, known: Tensor) -> tuple[Tensor, ...]:
+        """The outputs from the linear part of the mean and all that the networks are given."""
+        mean = self.network(known)
+        if linear is not None:
+            mean = mean + linear
         noise = self.log_scale.exp().expand_as(mean)
         if self.scale is None:
             return mean, noise
-        ratio = MAX_LOG_RATIO * torch.tanh(self.scale(inputs.detach()) / MAX_LOG_RATIO)
+        ratio = MAX_LOG_RATIO * torch.tanh(self.scale(known.detach()) / MAX_LOG_RATIO)
         return mean, noise, (self.log_scale.detach() + ratio).exp()
+
+
+class LocationDecoder(Decoder):
+    """f_t and a location → the mean of y_t there, and its scale.
+
+    A linear map makes coefficients of functions of location from the latents, and so a first mean at each location. The
+    networks, which all locations share, are given this mean, the clock and the inputs of the location. Where functions
+    represent a location less well than those that were seen, the last scale grows accordingly.
+
+    Args:
+        latent_dim: Number of latent dimensions L.
+        num_variables: Number of observed variables V.
+        num_hidden: Width of the hidden layer.
+        num_features: Number D of functions of location.
+        options: See `Decoder`.
+    """
+
+    def __init__(
+        self,
+        latent_dim: int,
+        num_variables: int,
+        num_hidden: int,
+        *,
+        num_features: int,
+        **options: Any,
+    ) -> None:
+        super().__init__(num_variables, num_variables, num_hidden, networks="residual", **options)
+        self.linear = nn.Linear(latent_dim, num_features * num_variables)
+        self.num_features = num_features
+
+    def forward(  # type: ignore[override]
+        self, f: Tensor, clock: Tensor, inputs: Tensor, features: Tensor, excess: Tensor
+    ) -> tuple[Tensor, ...]:
+        """Mean and standard deviations of y, `[..., B, T, V]`, from latents `[..., 1, L, T]` of a field.
+
+        Args:
+            f: The latents.
+            clock: The clock `[T, 2P]`.
+            inputs: Inputs that depend on the location, `[B, T, K]`.
+            features: The functions at each location, `[B, D]`.
+            excess: Variance beyond that at the locations seen, `[B, V]`.
+        """
+        assert self.linear is not None
+        coefficients = self.linear(f.mT.to(self.log_scale)).unflatten(-1, (self.num_features, -1))  # [..., 1, T, D, V]
+        local = torch.einsum("bd,...tdv->...btv", features.to(coefficients), coefficients.squeeze(-4))
+        mean, noise, *scales = self._outputs(local, _joined(local, clock, inputs).to(self.log_scale))
+        wider = (1 + excess.to(noise)[:, None] / self.log_scale.detach().exp().square()).sqrt()
+        *others, last = noise, *scales
+        return mean, *others, last * wider
+
+
+def _joined(*parts: Tensor | None) -> Tensor:
+    """Parts side by side, those after the first in its precision and of its size but for the last dimension."""
+    first, *others = (part for part in parts if part is not None)
+    expanded = (part.to(first).expand(*first.shape[:-1], -1) for part in others)
+    return torch.cat([first, *expanded], -1)

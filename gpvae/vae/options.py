@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 
 from gpvae.utils import checks
 from gpvae.vae.build import Latents, build_family, build_kernel
+from gpvae.vae.locations import StaticInput
 from gpvae.vae.networks import Networks, Noise
 
 Consolidation = Literal["ewc", "replay", "both", "none"]
@@ -20,7 +21,7 @@ CHOICES: dict[str, Any] = {
     "schedule": Schedule,
 }
 #: Numbers that must be positive, if they are given.
-POSITIVE = ("lr", "latent_dim", "hidden_dim", "num_samples", "longest", "replay_times")
+POSITIVE = ("lr", "latent_dim", "hidden_dim", "num_samples", "longest", "replay_times", "location_features")
 #: Numbers that may also be zero, which switches something off.
 NOT_NEGATIVE = ("ewc_strength", "replay_strength", "horizon")
 
@@ -36,7 +37,23 @@ def check_options(options: Mapping[str, Any]) -> None:
         raise ValueError(f"noise is {options['noise']}, but shared_noise is true: leave out shared_noise")
     if options["latents"] == "field" and options["sites_folder"] is not None:
         raise ValueError("sites_folder is for the sites of many series; a field has one site, which stays in memory")
+    _check_locations(options)
     if not 0 <= options["left_out"] < 1:
         raise ValueError(f"left_out must be a share from 0 to less than 1, got {options['left_out']}")
     build_family(options)
     build_kernel(options, 1)
+
+
+def _check_locations(options: Mapping[str, Any]) -> None:
+    """Raise if options about locations contradict others."""
+    inputs, number = options["static_inputs"] or [], options["location_features"]
+    for name in inputs:
+        checks.choice("static_inputs", name, get_args(StaticInput))
+    if len(set(inputs)) < len(inputs):
+        raise ValueError(f"static_inputs has a name twice: {', '.join(inputs)}")
+    if number is not None and (options["latents"] != "field" or options["networks"] != "residual"):
+        raise ValueError("location_features is for latents: field and networks: residual; leave it out, or use these")
+    if inputs and number is None and options["latents"] == "field":
+        raise ValueError(
+            "static_inputs of a field need location_features, such as 32; without them no location is an input"
+        )

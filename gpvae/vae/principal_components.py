@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gpvae.utils.distributed import sum_over_processes
-from gpvae.vae.networks import Decoder, Encoder
+from gpvae.vae.location_field import LocationField
 from gpvae.vae.task import SeriesTask
 
 #: Variances below this fraction of the mean variance count as zero.
@@ -69,16 +69,15 @@ class PrincipalComponents:
 
 
 @torch.no_grad()
-def start_at_principal_components(encoder: Encoder, decoder: Decoder, task: SeriesTask) -> None:
+def start_at_principal_components(task: SeriesTask) -> None:
     """Set the linear maps of residual networks to the components of a task, and the noise to what they leave.
 
     Latents beyond the number of components keep their random weights in the encoder, and start without effect.
 
     Args:
-        encoder: The encoder.
-        decoder: The decoder.
         task: The first task.
     """
+    encoder, decoder, field = task.vae.encoder, task.vae.decoder, task.vae.field
     if encoder.linear is None or decoder.linear is None:
         return
     found = PrincipalComponents.of(task, encoder.linear.out_features)
@@ -89,6 +88,10 @@ def start_at_principal_components(encoder: Encoder, decoder: Decoder, task: Seri
     decoder.linear.weight[:, :number] = found.loadings.to(decoder.linear.weight)
     decoder.linear.bias.copy_(found.mean)
     start = found.noise + NOISE_SHARE * found.variance
+    if isinstance(field, LocationField):
+        explained = found.loadings.square().sum(-1).unflatten(0, (-1, field.num_variables)).sum(0)
+        means = found.mean.square().unflatten(0, (-1, field.num_variables)).sum(0)
+        start = (field.power - means - explained).clamp_min(0) + NOISE_SHARE * (field.power - means).clamp_min(0)
     if len(decoder.log_scale) == 1:
         start = start.mean(0, keepdim=True)
     decoder.log_scale.copy_(torch.where(start > 0, 0.5 * start.log(), decoder.log_scale))

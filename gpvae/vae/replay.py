@@ -5,6 +5,7 @@ inducing variables of the new task: blurred where these resolve less.
 """
 
 import copy
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -51,7 +52,7 @@ class Replay(nn.Module):
         vae, end, series = task.vae, float(task.times[0]), task.series
         rng = torch.Generator().manual_seed(seed)
         times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64).to(series.device)
-        self.clock = vae.clock(times)
+        self.times, self.clock = times, vae.clock(times)
         frames = vae.posterior.present_frame(vae.kernel), (task.frame, task.transport)
         pairs = [(TimeFeatures.of(frame, times), transport) for frame, transport in frames]
 
@@ -63,13 +64,20 @@ class Replay(nn.Module):
         names = ("past_mean", "past_stddev", "shown_mean", "shown_stddev")
         self.latents = compute_rows(vae.posterior.row_store("replay"), names, series, vae.posterior.chunk_size, latents)
 
-    def forward(self, decoder: Decoder, series: Tensor, draws: Draws) -> Tensor:
-        """The mean KL per scalar, over draws of past latents, of each series, `[B]`.
+    def forward(
+        self,
+        decoder: Decoder,
+        series: Tensor,
+        draws: Draws,
+        place: Callable[[Tensor], tuple[Tensor, ...]] = lambda times: (),
+    ) -> Tensor:
+        """The mean KL per scalar, over draws of past latents, of each series or location, `[B]`.
 
         Args:
             decoder: The decoder that is trained.
             series: Series of this process, `[B]`.
             draws: The random numbers.
+            place: What the decoder is given about locations at some times, see `GPVAE.place`.
         """
         index = draws.choices(self.num_times, self.num_draws).to(series.device)
         parts = (select_rows(part, own_positions(series))[..., index].double() for part in self.latents)
@@ -77,10 +85,11 @@ class Replay(nn.Module):
         noise, extra_noise = (draws.normal(series, *past.mean.shape[1:], purpose=name) for name in ("replay", "blur"))
         blur = (shown.variance - past.variance).clamp_min(0).sqrt()
         common = torch.minimum(past.stddev, shown.stddev) * noise
+        known = self.clock[index], *place(self.times[index])
         with torch.no_grad():
-            target = self.before(past.mean + past.stddev * noise, self.clock[index])
+            target = self.before(past.mean + past.stddev * noise, *known)
         f = shown.mean + common + blur * extra_noise
-        return divergence(target, decoder(f, self.clock[index])).mean((-2, -1))
+        return divergence(target, decoder(f, *known)).mean((-2, -1))
 
 
 def divergence(target: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Tensor:

@@ -1,6 +1,6 @@
 """The task that a GP-VAE learns: its data, quantities that are fixed during the task, and checks."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 from gpytorch.kernels import Kernel
@@ -8,6 +8,7 @@ from torch import Tensor
 
 from gpvae.sites import Site
 from gpvae.utils.row_store import select_rows
+from gpvae.vae.location_field import LocationField
 from gpvae.vae.model import GPVAE
 from gpvae.vae.shared_times import TimeFeatures
 
@@ -24,11 +25,22 @@ class SeriesTask:
         y: Observations `[S, T, V]`.
         mask: Which of them are observed, `[S, T, V]`.
         fixed: Neither kernel nor inducing variables are trained, so features and past are computed once.
+        values: Observations of all locations and their mask, if those above are made from them.
     """
 
     @torch.no_grad()
-    def __init__(self, vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor, *, fixed: bool) -> None:
+    def __init__(
+        self,
+        vae: GPVAE,
+        times: Tensor,
+        y: Tensor,
+        mask: Tensor,
+        *,
+        fixed: bool,
+        values: Sequence[Tensor] | None = None,
+    ) -> None:
         self.vae, self.times, self.y, self.mask = vae, times.to(vae.posterior.L.device), y, mask
+        self.values = (y, mask) if values is None else tuple(values)
         self.series = vae.posterior.own_series(len(y))
         self.frame, self.transport = vae.posterior.task_frame(vae.kernel)
         self._fixed = self._condensed() if fixed else None
@@ -59,7 +71,9 @@ class SeriesTask:
         return map(self.observations, self.series.split(CHUNK_SIZE))
 
     def num_observed(self) -> int:
-        """The number of observations of the series of this process."""
+        """The number of observations of the series of this process, or of the field on all of them."""
+        if isinstance(self.vae.field, LocationField):
+            return int(self.vae.field.num_values)
         return sum(len(values) for values in self._observed())
 
     def max_abs_value(self) -> float:

@@ -1,5 +1,6 @@
 """Two processes, started by torchrun, Lightning or SLURM, learn the same GP-VAE as one, resume and predict."""
 
+import csv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,35 @@ def test_two_processes_learn_and_predict_a_field_as_one_does(tmp_path: Path) -> 
         if name != "vae.posterior.num_files":  # as many as there are processes
             np.testing.assert_allclose(two[name], value, rtol=1e-6, atol=1e-6, err_msg=name)
     assert_same_predictions(tmp_path / "runs" / "small" / "seed_3", tmp_path / "runs" / "two" / "seed_3")
+
+
+def test_two_processes_share_the_locations_of_a_field_that_one_learns(tmp_path: Path) -> None:
+    """Some values of the soil are missing, and some locations are held out."""
+    field = MODEL | {"latents": "field", "location_features": 5, "static_inputs": ["land", "sun"]}
+    data = DATA | {"points": 12, "land_only": False, "num_tasks": 2, "epochs_per_task": 5, "test_locations": 3}
+    write_config(tmp_path, model=field, data=data | {"batch_size": 4})
+    run_here(tmp_path, "fit", "-c", "small.yaml")
+    run_here(tmp_path, "predict", "-c", "small.yaml")
+    for command in ("fit", "predict"):
+        done = run(tmp_path, command, "-c", "small.yaml", "--name", "two", *TWO, "--data.batch_size", "2")
+        assert done.returncode == 0, done.stderr
+    one, two = (tmp_path / "runs" / name / "seed_3" for name in ("small", "two"))
+    ours, theirs = (weights(folder / "checkpoints" / "last.ckpt") for folder in (one, two))
+    assert ours.keys() == theirs.keys()
+    for name, value in ours.items():
+        if name != "vae.posterior.num_files":  # as many as there are processes
+            np.testing.assert_allclose(theirs[name], value, rtol=1e-3, atol=1e-3, err_msg=name)
+    assert_same_predictions(one, two)
+    expected, found = (
+        {
+            tuple(row[:5]): float(row[5])
+            for row in csv.reader((folder / "location_metrics.csv").open())
+            if row[5] != "value"
+        }
+        for folder in (one, two)
+    )
+    expected = {key: value for key, value in expected.items() if key[3] != "coverage"}
+    assert {key: found[key] for key in expected} == pytest.approx(expected, rel=0.02, abs=0.02)
 
 
 def slurm_environment(process: int, port: str) -> dict[str, str]:

@@ -31,6 +31,10 @@ CASES: dict[str, dict[str, Any]] = {
         "model": SERIES["model"] | {"latents": "field"},
         "data": SERIES["data"] | {"batch_size": None, "epochs_per_task": 2},
     },
+    "field by location": {
+        "model": SERIES["model"] | {"latents": "field", "location_features": 3, "static_inputs": ["sun"]},
+        "data": SERIES["data"] | {"epochs_per_task": 2},
+    },
 }
 
 

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from gpvae.modules import SVGPVAE
-from gpvae.vae.model import mixture_log_prob
+from gpvae.vae.bound import mixture_log_prob
 from gpvae.vae.principal_components import PrincipalComponents
 from tests.vae.learning import Data, learn
 

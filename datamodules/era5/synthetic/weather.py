@@ -4,7 +4,7 @@ import numpy as np
 
 from datamodules.era5.synthetic.britain import LATITUDES, LONGITUDES, land_and_height
 from datamodules.era5.synthetic.plane_waves import Array, PlaneWaves, noise, smooth
-from datamodules.era5.synthetic.sun import mean_cos_zenith
+from gpvae.utils.sun import mean_cos_zenith
 
 GRAVITY, GAS_CONSTANT, AIR_DENSITY, STEFAN_BOLTZMANN = 9.81, 287.0, 1.25, 5.67e-8
 SOLAR_CONSTANT = 1361.0

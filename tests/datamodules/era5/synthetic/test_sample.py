@@ -15,9 +15,9 @@ from datamodules.era5 import DEFAULT_VARIABLES, read_era5
 from datamodules.era5.synthetic.britain import land_and_height
 from datamodules.era5.synthetic.plane_waves import PlaneWaves, noise, smooth, uniform
 from datamodules.era5.synthetic.sample import START, sample_files, write_sample
-from datamodules.era5.synthetic.sun import mean_cos_zenith
 from datamodules.era5.synthetic.weather import make_weather
 from datamodules.public_files import data_dir
+from gpvae.utils.sun import mean_cos_zenith
 
 LAND, HEIGHT = land_and_height()
 UNIFORM = [0.5118216247002567, 0.9504636963259354, 0.1441596127196338]

@@ -1,0 +1,131 @@
+"""Where series are: latitude, longitude and other inputs of each location, and the sun above it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gpvae.utils.resizable import Resizable, assign
+from gpvae.utils.sun import mean_cos_zenith
+
+StaticInput = Literal["latitude", "longitude", "height", "land", "sun"]
+
+#: Inputs that change with the hour.
+CHANGING = frozenset({"sun"})
+#: Inputs that say where a location is, which positions already do.
+WHERE = frozenset({"latitude", "longitude"})
+
+
+class Locations(Resizable):
+    """Locations of series, and inputs of encoder and decoder that depend on them, each of variance one.
+
+    Args:
+        names: The inputs: `latitude`, `longitude`, `height`, `land`, the share of land, and `sun`, the mean of the
+            cosine of the sun's zenith angle over the hour before.
+    """
+
+    coordinates: Tensor
+    values: Tensor
+    standard: Tensor
+    origin: Tensor
+
+    def __init__(self, names: Sequence[StaticInput] = ()) -> None:
+        super().__init__()
+        self.names = list(names)
+        self.register_buffer("coordinates", torch.zeros(0, 2, dtype=torch.float64))  # degrees north and east
+        self.register_buffer("values", torch.zeros(0, len(self._constant), dtype=torch.float64))
+        self.register_buffer("standard", torch.zeros(2, len(self._constant), dtype=torch.float64))  # centre, scale
+        self.register_buffer("origin", torch.zeros((), dtype=torch.int64))  # seconds since 1970
+
+    @property
+    def configuration(self) -> str:
+        """The names of the inputs."""
+        return f"Locations({', '.join(self.names)})"
+
+    @property
+    def _constant(self) -> list[str]:
+        return [name for name in self.names if name not in CHANGING]
+
+    @property
+    def known(self) -> bool:
+        """Whether there are any."""
+        return len(self.coordinates) > 0
+
+    def set(self, coordinates: Tensor, statics: Mapping[str, Tensor], origin: np.datetime64) -> None:
+        """Set all locations, once; their inputs are standardised over them.
+
+        Args:
+            coordinates: Latitude and longitude in degrees, `[S, 2]`.
+            statics: Other inputs, such as `height`, `[S]` each.
+            origin: The time, UTC, from which hours are counted.
+
+        Raises:
+            ValueError: An input is not among them.
+        """
+        values = self._stack(coordinates, statics)
+        assign(self.coordinates, coordinates)
+        assign(self.values, values)
+        scale = (values - values.mean(0)).square().mean(0).sqrt()
+        assign(self.standard, torch.stack([values.mean(0), scale.where(scale > 0, 1.0)]))
+        self.origin.fill_(int(origin.astype("datetime64[s]").astype(np.int64)))
+
+    def add(self, coordinates: Tensor, statics: Mapping[str, Tensor]) -> Tensor:
+        """Add locations, on the scale of those that are known, and return their indices."""
+        values = self._stack(coordinates, statics)
+        indices = torch.arange(len(self.coordinates), len(self.coordinates) + len(coordinates))
+        assign(self.coordinates, torch.cat([self.coordinates, coordinates.to(self.coordinates)]))
+        assign(self.values, torch.cat([self.values, values.to(self.values)]))
+        return indices
+
+    def _stack(self, coordinates: Tensor, statics: Mapping[str, Tensor]) -> Tensor:
+        given = {"latitude": coordinates[:, 0], "longitude": coordinates[:, 1], **statics}
+        missing = [name for name in self._constant if name not in given]
+        if missing:
+            raise ValueError(
+                f"static_inputs has {', '.join(missing)}, which the data do not have: height needs a file with the "
+                "geopotential z of the surface, land one with the land-sea mask lsm. Add one, or leave it out"
+            )
+        columns = [given[name].double() for name in self._constant]
+        return torch.stack(columns, -1) if columns else coordinates.new_zeros(len(coordinates), 0).double()
+
+    def positions(self, locations: Tensor) -> Tensor:
+        """Points on the unit sphere, and constant inputs other than latitude and longitude, `[B, 3 + K]`."""
+        latitude, longitude = self.coordinates[locations].deg2rad().unbind(-1)
+        point = [latitude.cos() * longitude.cos(), latitude.cos() * longitude.sin(), latitude.sin()]
+        others = [i for i, name in enumerate(self._constant) if name not in WHERE]
+        return torch.cat([torch.stack(point, -1), self._standardised(locations)[:, others]], -1)
+
+    def inputs(self, times: Tensor, locations: Tensor) -> Tensor:
+        """The inputs at times `[T]` and locations `[B]`, `[B, T, K]`."""
+        constant = self._standardised(locations)[:, None].expand(-1, len(times), -1)
+        return torch.cat([constant, self._sun(times, locations)], -1) if "sun" in self.names else constant
+
+    def _standardised(self, locations: Tensor) -> Tensor:
+        centre, scale = self.standard
+        return (self.values[locations] - centre) / scale
+
+    def _sun(self, times: Tensor, locations: Tensor) -> Tensor:
+        seconds = np.datetime64(int(self.origin), "s") + (3600 * times.cpu().numpy()).round().astype("timedelta64[s]")
+        latitude, longitude = self.coordinates[locations].cpu().numpy().T
+        return torch.from_numpy(mean_cos_zenith(seconds, latitude, longitude).T).to(times)[..., None]
+
+
+def located(stream: Any) -> tuple[Tensor, dict[str, Tensor], np.datetime64]:  # noqa: ANN401
+    """Coordinates, statics and origin of the locations of a stream, for `Locations.set`.
+
+    Args:
+        stream: A stream of series with `coordinates` and `statics`.
+
+    Raises:
+        ValueError: It has none.
+    """
+    if not hasattr(stream, "statics"):
+        raise ValueError(
+            "location_features and static_inputs need data with locations, such as ERA5; or call "
+            "vae.locations.set(...) before the first task"
+        )
+    latitude, longitude, origin = stream.coordinates
+    coordinates = torch.from_numpy(np.stack([latitude, longitude], -1).astype(np.float64))
+    return coordinates, {name: torch.from_numpy(values) for name, values in stream.statics.items()}, origin
