@@ -77,7 +77,7 @@ class SavedRun(ABC, Generic[ModuleT]):
 
         Raises:
             RuntimeError: The run has gone on since it was loaded.
-            OSError: Another process is at the run, or its folder cannot be written to.
+            OSError: Another process uses the run, or its folder cannot be written to.
         """
         if not self._unsaved():
             return
