@@ -63,6 +63,6 @@ def _resolve(value: str) -> str:
     if path.exists():
         return value
     raise FileNotFoundError(
-        f"File does not exist: {value}{nearest(name, configs)}; give the path of a config, or a name that `gpvae configs` "
-        "lists; `gpvae configs --copy FOLDER` copies all of them"
+        f"File does not exist: {value}{nearest(name, configs)}; give the path of a config, or a name that `gpvae "
+        "configs` lists; `gpvae configs --copy FOLDER` copies all of them"
     )
