@@ -35,10 +35,10 @@ class SVGPVAE(VAEModule):
         num_inducing: Number of inducing variables M of each latent dimension.
         num_variables: Number of observed variables; taken from the data if not given.
         num_series: Number of locations of a field; taken from the data if not given.
-        latents: `series`: each location has its own latents; `field`: all locations share them. The encoder of a field
-            reads all locations at once, so the posterior does not grow with their number.
-        latent_dim: Number of latent dimensions L. Default: the number of variables, but at most 20; for a field, twice
-            the number of variables.
+        latents: Latents of each location (`series`), or common to all locations (`field`): the encoder then reads all
+            of them at once and the decoder writes all of them, so the posterior does not grow with their number.
+        latent_dim: Number of latent dimensions L; if not given, that of the variables up to 20, in a field twice that
+            of the variables.
         hidden_dim: Width of the hidden layers of encoder and decoder.
         networks: `residual`: linear maps, initialised at the principal components of the first task, plus networks;
             `mlp`: networks only, as in the paper.
