@@ -18,10 +18,10 @@ from datamodules.stream import ChangedTask, check_minimum
 class GrowingStream(PointStream):
     """Points that keep arriving, divided into tasks by their number or by an extent of the input.
 
-    Tasks, held-out points and scale depend on nothing that comes later. So a run that is given again when points have
-    been added learns the new tasks, and ends as one run over all points would. Points after the last whole task wait
-    until there are enough of them. The training points of the first task set the scale: they span [0, 1] in every
-    dimension of the input, and their targets have mean 0 and variance 1.
+    Tasks, held-out points and scale do not depend on later points. When points have been added, a repeated run learns
+    the new tasks and ends exactly as one run over all points would. Points after the last whole task wait until there
+    are enough of them. The training points of the first task set the scale: they span [0, 1] in every dimension of the
+    input, and their targets have mean 0 and variance 1.
 
     Args:
         points_per_task: The number of points in each task, including those held out for test.

@@ -61,7 +61,7 @@ def load(path: str | Path, *, allow: Iterable[str] = ()) -> "SavedRun[Any]":
 
     Args:
         path: The run folder, such as `runs/era5_ohsvgp/seed_1`, or one of the checkpoints in it.
-        allow: Packages and classes that the run may name beside those of gpvae, as `--allow` of the command.
+        allow: Further packages and classes that the run may name, like `--allow` on the command line.
 
     Returns:
         A `gpvae.saved.SavedSeriesRun` for a GP-VAE on series, a `gpvae.saved.SavedPointRun` for a streaming GP.

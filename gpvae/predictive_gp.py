@@ -31,7 +31,7 @@ Arrays = ArrayLike | Tensor
 
 
 class PredictiveGP(Transactional):
-    """The state of an `OnlineGP` and all that can be asked of it; the arguments are described there."""
+    """The state of an `OnlineGP` and its predictions; the arguments are described there."""
 
     former_children: ClassVar = {"streams": "posteriors"}
     posteriors: Sequence[StreamingPosterior]  # a ModuleList

@@ -22,10 +22,10 @@ FILE_NAME = "predictions.nc"
 
 
 class NetCDFPredictions(BasePredictionWriter):
-    """Writes `predictions.nc`: mean, standard deviation and quantiles of every variable, in the units of ERA5.
+    """Writes `predictions.nc`: mean, standard deviation and quantiles of every variable, in the units of the data.
 
     Samples are converted to these units and summarised batch by batch. Every process writes its batches to a temporary
-    folder beside the file, and rank 0 merges them at the end; so memory holds one batch, or one variable.
+    folder next to the file, and rank 0 merges them at the end, so memory holds only one batch or one variable.
 
     `Trainer.predict` also collects all samples that the module predicts, unless `return_predictions=False`.
 

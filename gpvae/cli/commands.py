@@ -67,7 +67,7 @@ def _overview() -> ArgumentParser:
         prog="gpvae",
         description="Learn a stream of tasks without forgetting.",
         epilog="`gpvae COMMAND --help` shows the options of a command. `gpvae fit -c NAME` runs one of the configs "
-        "that `gpvae configs` lists, or a file of yours. `--allow PACKAGE` lets configs name classes of another "
+        "that `gpvae configs` lists, or your own file. `--allow PACKAGE` lets configs name classes of another "
         "package; repeat it for several.",
     )
     parser.add_argument("--version", action="version", version=f"gpvae {__version__}")

@@ -86,7 +86,7 @@ class StreamCLI(LightningCLI):
             "--name",
             type=str | None,
             default=None,
-            help="Results go to runs/NAME/seed_N. Not given: the config file's name, and options changed beside it.",
+            help="Results go to runs/NAME/seed_N. Default: the name of the config and the options changed from it.",
         )
         parser.add_argument(
             "--accept",
@@ -201,8 +201,8 @@ class StreamCLI(LightningCLI):
             return None
         if not path.is_file():
             raise FileNotFoundError(
-                f"there is no checkpoint {path}: it is written by `fit` with the same config, name and seed; or give "
-                "the path of one as --ckpt_path"
+                f"there is no checkpoint {path}: run `fit` with the same config, name and seed first, or give the path "
+                "of a checkpoint as --ckpt_path"
             )
         checkpoint = read_checkpoint(path, resume=self.subcommand == "fit")
         check_same_stream(checkpoint, self.datamodule)

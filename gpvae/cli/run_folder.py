@@ -73,7 +73,7 @@ def claimed(folder: Path) -> Iterator[None]:
         ) from error
     if descriptor is None:
         raise BlockingIOError(
-            f"another process is at the run in {folder}: wait for its end, or give this one a --name of its own"
+            f"another process uses the run folder {folder}: wait until it ends, or choose another name with --name"
         )
     try:
         yield

@@ -63,6 +63,6 @@ def _resolve(value: str) -> str:
     if path.exists():
         return value
     raise FileNotFoundError(
-        f"File does not exist: {value}{nearest(name, configs)}; give a config of yours, or the name of one that `gpvae "
-        "configs` lists and `gpvae configs --copy FOLDER` copies"
+        f"File does not exist: {value}{nearest(name, configs)}; give the path of a config, or a name that `gpvae "
+        "configs` lists; `gpvae configs --copy FOLDER` copies all of them"
     )

@@ -35,17 +35,16 @@ class SeriesGP(SeriesModule):
     Args:
         num_inducing: Number of inducing variables M of each latent.
         num_variables: Number of observed variables; taken from the data if not given.
-        latents: `series`, latents of each series; `field`, latents common to all series, with EOFs over all their
-            variables. Memory does then not grow with the number of series.
-        num_eofs: Number of EOFs of the first task that are latents. If not given, every variable is one.
-        kernel: Kernel of the latents beside the waves.
-        periods: Known periods, such as 24 and 12 hours; none if not given. Predictive variances depend on the phase of
-            the longest.
-        horizon: Planned length of the stream, in units of time. Not given: that of the data, if their number of tasks
-            is; else that of the first task. A stream that outgrows it doubles it.
-        power: α of power expectation propagation: what the inducing variables do not resolve counts as noise by that
-            share.
-        num_samples: Number of quantiles that stand for the distribution in predicted files.
+        latents: `series`: each series has its own latents; `field`: all series share them, as EOFs over all their
+            variables. Memory then does not grow with the number of series.
+        num_eofs: Number of EOFs of the first task that are latents. Default: every variable is a latent.
+        kernel: Kernel of the latents, in addition to the waves.
+        periods: Known periods, such as 24 and 12 hours. Default: none. Predictive variances depend on the phase of the
+            longest.
+        horizon: Planned length of the stream, in units of time. Default: that of the data if their number of tasks is
+            given, otherwise that of the first task. A stream that outgrows it doubles it.
+        power: α of power expectation propagation: the share of the unresolved variance that counts as noise.
+        num_samples: Number of quantiles that represent the distribution in files of predictions.
     """
 
     model_name = "gp"

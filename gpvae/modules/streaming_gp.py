@@ -32,7 +32,7 @@ Hyperparameters = Literal["fixed", "fit_first_task", "train_first_task", "train_
 
 
 class StreamingGP(ContinualModule):
-    """A Gaussian process that learns task after task: OSGPR, OVC, OVFF, OHSGPR and their SVGP forms.
+    """A Gaussian process that learns a stream of tasks: OSGPR, OVC, OVFF, OHSGPR and their SVGP forms.
 
     If the likelihood is Gaussian and nothing is trained by gradients, an epoch is one pass in closed form, without an
     optimiser.
@@ -42,13 +42,13 @@ class StreamingGP(ContinualModule):
             of inducing variables, such as CosS; or `auto`, which runs LegS and CosS and uses the better bound.
         num_inducing: Number of inducing variables M.
         likelihood: Likelihood of the targets.
-        kernel: Kernel, with a lengthscale for each input dimension. Not given: Matérn-5/2 for OVFF, else RBF.
+        kernel: Kernel, with a lengthscale for each input dimension. Default: Matérn-5/2 for OVFF, otherwise RBF.
         input_dim: Dimension of the inputs.
         inducing: Another family of inducing variables for the method, such as LegT, LagT, FouT or CosS for OHSGPR.
         inducing_options: Options of the family, such as `{ordering: kernel_max}` for LegSPath.
-        inference: `collapsed` has q(u) at its optimum at each step, in closed form or by natural gradients;
-            `free_form` trains it by Adam. Not given: that of the method, else collapsed if the likelihood is Gaussian
-            and free-form if it is not.
+        inference: `collapsed` keeps q(u) at its optimum at each step, in closed form or by natural gradients;
+            `free_form` trains it by Adam. Default: that of the method; otherwise collapsed if the likelihood is
+            Gaussian, and free-form if it is not.
         hyperparameters: `fixed` keeps the given kernel and likelihood; `fit_first_task` fits them by an exact GP on the
             first task (by the sparse bound if the likelihood is not Gaussian or there are many points);
             `train_first_task` trains them by gradients during the first task; `train_always` in every task.

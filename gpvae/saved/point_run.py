@@ -176,7 +176,7 @@ class SavedPointRun(SavedRun[StreamingGP]):
 
         Args:
             x: See `predict`.
-            observed: Inputs and targets to draw beside them.
+            observed: Inputs and targets to draw as well.
             dpi: Pixels per inch.
         """
         if self.ranges.shape[-1] != 1:

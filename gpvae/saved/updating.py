@@ -105,7 +105,7 @@ def unchanged(folder: Path, version: tuple[int, int] | None) -> Iterator[None]:
         version: What `checkpoint_version` gave when the run was loaded.
 
     Raises:
-        OSError: Another process is at the run, or the folder cannot be written to.
+        OSError: Another process uses the run, or the folder cannot be written to.
         RuntimeError: The run has gone on since it was loaded.
     """
     with claimed(folder):
