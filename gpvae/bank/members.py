@@ -121,7 +121,8 @@ def spread(members: Kernel, likelihood: Likelihood, fitted: Kernel, noise: Likel
         _multiply(module, "lengthscale", factors.exp())
     if by_noise:
         ratios = (levels - own).exp().reshape(-1, *[1] * (likelihood.noise.ndim - 1))
-        likelihood.noise = (likelihood.noise * ratios).clamp_min(2e-4 * variance.mean() * NOISE_RANGE[0])
+        least = likelihood.noise_covar.raw_noise_constraint.lower_bound
+        likelihood.noise = torch.maximum(likelihood.noise * ratios, 1.001 * least)
     else:
         for module in _varied(members, "outputscale"):
             _multiply(module, "outputscale", levels.exp())

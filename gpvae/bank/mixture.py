@@ -4,6 +4,8 @@ import torch
 from torch import Tensor
 from torch.distributions import Bernoulli, Categorical, Distribution, MixtureSameFamily, MultivariateNormal, Normal
 
+from gpvae.utils.linalg import cholesky
+
 #: Members of less weight are left out of a mixture.
 NEGLIGIBLE = 1e-8
 #: Halvings of the interval in which a quantile is searched for.
@@ -43,16 +45,10 @@ def mixture(log_weights: Tensor, members: Distribution) -> Distribution:
 
     Args:
         log_weights: Logarithms of the weights, up to a constant.
-        members: Normal, Bernoulli, or mixtures of counts; or multivariate normals of N values.
+        members: Normal, Bernoulli, or mixtures of counts.
     """
     kept = considerable(log_weights)
-    logits = log_weights[kept].movedim(0, -1)  # [*L, K]
-    if isinstance(members, MultivariateNormal):
-        parts = MultivariateNormal(
-            members.mean[kept].movedim(0, -2), covariance_matrix=members.covariance_matrix[kept].movedim(0, -3)
-        )
-        return BankMixture(Categorical(logits=logits), parts)
-    logits = logits[..., None, :]
+    logits = log_weights[kept].movedim(0, -1)[..., None, :]  # [*L, 1, K]
     if isinstance(members, Bernoulli):
         return Bernoulli((logits.softmax(-1) * members.probs[kept].movedim(0, -1)).sum(-1))
     if isinstance(members, MixtureSameFamily):  # over the values of f: one axis for these and the members
@@ -61,6 +57,20 @@ def mixture(log_weights: Tensor, members: Distribution) -> Distribution:
         return BankMixture(Categorical(logits=joint), _picked(members.component_distribution, kept))
     normal = Normal(members.mean[kept].movedim(0, -1), members.stddev[kept].movedim(0, -1))
     return BankMixture(Categorical(logits=logits.expand(normal.mean.shape)), normal)
+
+
+def joint_mixture(log_weights: Tensor, mean: Tensor, covariance: Tensor) -> BankMixture:
+    """The mixture of multivariate normals with weights `[B, *L]`.
+
+    Args:
+        log_weights: Logarithms of the weights, up to a constant.
+        mean: `[B, *L, N]`.
+        covariance: `[B, *L, N, N]`.
+    """
+    kept = considerable(log_weights)
+    factors = cholesky(covariance[kept]).movedim(0, -3)
+    parts = MultivariateNormal(mean[kept].movedim(0, -2), scale_tril=factors)
+    return BankMixture(Categorical(logits=log_weights[kept].movedim(0, -1)), parts)
 
 
 def _picked(components: Distribution, kept: Tensor) -> Distribution:

@@ -23,6 +23,7 @@ from gpvae.bank.members import (
 )
 from gpvae.bank.predictive_bank import PredictiveBank
 from gpvae.diagnostics import warn_unresolved
+from gpvae.hyperparameters import HyperparameterWarning
 from gpvae.hyperparameters.prior_mean import PriorMean
 from gpvae.inducing import InducingVariables
 from gpvae.inference import Training, absorb
@@ -136,7 +137,9 @@ class Bank(PredictiveBank):
             )
         kernel, likelihood = member_kernel(self.kernel, 0), member_likelihood(self.likelihood, 0)
         single = OnlineGP(copy.deepcopy(self.inducing), kernel, likelihood, mean=self.mean.mean)
-        single.fit_hyperparameters(batch.x, batch.y, noise=batch.noise, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HyperparameterWarning)  # it is one member of many
+            single.fit_hyperparameters(batch.x, batch.y, noise=batch.noise, **options)
         assert self.size is not None
         spread(self.kernel, self.likelihood, single.kernel, single.likelihood, batch.x, self.size)
         if self.mean.can_be_fitted:

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.distributions import Distribution, MultivariateNormal, Normal
 
 from gpvae.bank.members import member_kernel, member_likelihood, scaled_kernel
-from gpvae.bank.mixture import considerable, mixture
+from gpvae.bank.mixture import considerable, joint_mixture, mixture
 from gpvae.likelihoods import is_gaussian, predictive
 from gpvae.online_gp import OnlineGP
 from gpvae.predictive_gp import Arrays
@@ -62,9 +62,6 @@ class PredictiveBank(OnlineGP):
         """Log density that the bank predicted for all data so far, one batch after the other, `[*L]`."""
         return self.log_weights[int(self.best)].logsumexp(0)
 
-    def _mixture(self, members: Distribution) -> Distribution:
-        return mixture(self.log_weights[int(self.best)], members)
-
     def latent(self, x: Arrays, joint: bool = False) -> Distribution:
         """The posterior of f, a mixture over the members: marginals `[*L, N]`, or their joint distribution.
 
@@ -72,18 +69,19 @@ class PredictiveBank(OnlineGP):
             x: Inputs `[N]` or `[N, D]`. If they are a tensor that requires gradients, so does the result.
             joint: Return the joint distribution of all function values.
         """
-        return self._mixture(self._joint_members(x) if joint else self._members(x))
+        log_weights = self.log_weights[int(self.best)]
+        return joint_mixture(log_weights, *self._joint_members(x)) if joint else mixture(log_weights, self._members(x))
 
     def _members(self, x: Arrays) -> Normal:
         """The posterior of f of every member, `[B, *L, N]`."""
         f = super().latent(x)
         return Normal(f.mean, f.stddev * self.scale[..., None].sqrt())
 
-    def _joint_members(self, x: Arrays) -> MultivariateNormal:
-        """The joint posterior of f of every member, `[B, *L]`."""
+    def _joint_members(self, x: Arrays) -> tuple[Tensor, Tensor]:
+        """Means `[B, *L, N]` and covariances `[B, *L, N, N]` of f of every member."""
         f = super().latent(x, joint=True)
         assert isinstance(f, MultivariateNormal)
-        return MultivariateNormal(f.mean, self.scale[..., None, None] * f.covariance_matrix)
+        return f.mean, self.scale[..., None, None] * f.covariance_matrix
 
     def predict(self, x: Arrays, *, noise: Arrays | float | None = None, joint: bool = False) -> Distribution:
         """The predictive distribution of y at each input, a mixture over the members.
@@ -96,14 +94,16 @@ class PredictiveBank(OnlineGP):
         gaussian = is_gaussian(self.likelihood)
         if (joint or noise is not None) and not gaussian:
             raise ValueError(f"joint and noise are for a Gaussian likelihood, not {type(self.likelihood).__name__}")
-        f = self._joint_members(x) if joint else self._members(x)
+        log_weights = self.log_weights[int(self.best)]
         if not gaussian:
-            return self._mixture(predictive(self.likelihood, f.mean, f.variance))
-        added = self._noise_of_members() if noise is None else checks.per_point("noise", noise, f.mean, positive=True)
-        added = added.expand(f.mean.shape)
-        if isinstance(f, MultivariateNormal):
-            return self._mixture(MultivariateNormal(f.mean, f.covariance_matrix + torch.diag_embed(added)))
-        return self._mixture(Normal(f.mean, (f.variance + added).sqrt()))
+            f = self._members(x)
+            return mixture(log_weights, predictive(self.likelihood, f.mean, f.variance))
+        mean, total = self._joint_members(x) if joint else _moments(self._members(x))
+        added = self._noise_of_members() if noise is None else checks.per_point("noise", noise, mean, positive=True)
+        added = added.expand(mean.shape)
+        if joint:
+            return joint_mixture(log_weights, mean, total + torch.diag_embed(added))
+        return mixture(log_weights, Normal(mean, (total + added).sqrt()))
 
     def _noise_of_members(self) -> Tensor:
         """Noise variances of the members, `[B, *L, 1]`."""
@@ -122,17 +122,15 @@ class PredictiveBank(OnlineGP):
 
     def _sample(self, x: Arrays, num_samples: int, seed: int | None) -> tuple[Tensor, Tensor]:
         """Functions f, and the member `[num_samples, *L]` that each is from."""
-        f, log_weights = self._joint_members(x), self.log_weights[int(self.best)]
+        (mean, covariance), log_weights = self._joint_members(x), self.log_weights[int(self.best)]
         rng = None if seed is None else torch.Generator(log_weights.device).manual_seed(seed)
-        shape = (num_samples, *f.mean.shape[1:])
-        z = torch.randn(shape, dtype=f.mean.dtype, device=f.mean.device, generator=rng)
-        cumulative = log_weights.softmax(0).cumsum(0)
-        draw = torch.rand(shape[:-1], dtype=f.mean.dtype, device=f.mean.device, generator=rng)
-        member = (draw > cumulative[:, None]).sum(0).clamp_max(self.num_members - 1)
+        z = torch.randn(num_samples, *mean.shape[1:], dtype=mean.dtype, device=mean.device, generator=rng)
+        draw = torch.rand(z.shape[:-1], dtype=mean.dtype, device=mean.device, generator=rng)
+        member = (draw > log_weights.softmax(0).cumsum(0)[:, None]).sum(0).clamp_max(self.num_members - 1)
         kept = considerable(log_weights)
         samples = torch.zeros_like(z)
-        for index, L in zip(kept.tolist(), cholesky(f.covariance_matrix[kept]), strict=True):
-            samples = torch.where((member == index)[..., None], f.mean[index] + matvec(L, z), samples)
+        for index, L in zip(kept.tolist(), cholesky(covariance[kept]), strict=True):
+            samples = torch.where((member == index)[..., None], mean[index] + matvec(L, z), samples)
         return samples, member
 
     @torch.no_grad()
@@ -148,7 +146,7 @@ class PredictiveBank(OnlineGP):
     def reconstruct(self, x: Arrays) -> Distribution:  # type: ignore[override]
         """The finite-basis reconstruction, a mixture over the members; see `OnlineGP.reconstruct`."""
         f = super().reconstruct(x)
-        return self._mixture(Normal(f.mean, f.stddev * self.scale[..., None].sqrt()))
+        return mixture(self.log_weights[int(self.best)], Normal(f.mean, f.stddev * self.scale[..., None].sqrt()))
 
     def __repr__(self) -> str:
         """Number of members, the strongest of them, memory, and the time of the last update."""
@@ -162,3 +160,7 @@ class PredictiveBank(OnlineGP):
         taken = "" if self.seconds is None else f", {self.seconds:.2g} s for the last update"
         points = f"{int(self.inputs.num_points):,} points learnt"
         return f"{type(self).__name__}({', '.join(parts)}; {points}; {held / 1e6:.1f} MB{taken})"
+
+
+def _moments(f: Normal) -> tuple[Tensor, Tensor]:
+    return f.mean, f.variance
