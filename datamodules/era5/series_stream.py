@@ -12,9 +12,10 @@ from torch import Tensor
 from datamodules.era5.continuation import Continuation
 from datamodules.era5.description import SeriesDescription
 from datamodules.era5.fields import Fields
+from datamodules.era5.files.sizes import check_selection
 from datamodules.era5.loader import SeriesLoader
 from datamodules.era5.prediction_times import check_options, prediction_times
-from datamodules.era5.prepared import TaskValues, merge, prepare, split_hours
+from datamodules.era5.prepared import TaskHours, TaskValues, merge, prepare, split_hours
 from datamodules.era5.prepared_files import prepare_on_disk
 from datamodules.era5.series_data import SeriesData
 from datamodules.era5.task_length import TaskLength
@@ -22,6 +23,7 @@ from datamodules.era5.times_to_predict import group_times, prediction_loader, un
 from datamodules.stream import TaskStream, check_minimum
 
 EVALUATION_BATCH = 64  # series
+BYTES_PER_VALUE = 12  # as read, as scaled, with copies on the way
 
 
 class SeriesStream(SeriesData):
@@ -122,6 +124,7 @@ class SeriesStream(SeriesData):
             cut = fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed, fields.step
             split = split_hours(*cut, times_per_task=self.times_per_task)
             tasks = [merge(split)] if self.joint else split
+            self._check_memory(fields, tasks)
             if self.on_disk:
                 irrelevant = self.resumable | self.changeable
                 options = {name: value for name, value in self.hparams.items() if name not in irrelevant}
@@ -138,6 +141,14 @@ class SeriesStream(SeriesData):
             f"{self.num_series} series of {self.num_variables} variables, {times} from "
             f"{np.datetime_as_string(fields.origin, unit='m')}, {prepared.observed:.1%} of the values observed."
         )
+
+    def _check_memory(self, fields: Fields, tasks: list[TaskHours]) -> None:
+        """Raise if the values that are in memory together do not fit."""
+        largest = max(task.last + 1 - task.first for task in tasks)
+        num_times, remedy = len(fields.hours), "choose fewer `points` or `variables`, or set on_disk to true"
+        if self.on_disk:
+            num_times, remedy = largest, "choose fewer `points` or `variables`, or shorter tasks"
+        check_selection(len(fields.latitude), num_times, len(fields.variables), BYTES_PER_VALUE, remedy)
 
     def go_on(self, continuation: Continuation) -> None:
         """Go on with new hours, instead of reading the whole stream.

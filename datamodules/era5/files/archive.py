@@ -26,9 +26,12 @@ from datamodules.era5.files.file_part import (
 )
 from datamodules.era5.files.formats import open_file
 from datamodules.era5.files.layouts import file_parts, join_parts
+from datamodules.era5.files.sizes import check_selection
 from datamodules.era5.variables import KNOWN, LEVEL, Variable, check_observed, choose, describe, is_static
+from gpvae.utils.memory import free_memory
 
 MAX_VALUES = 2**26  # read at once: half a gigabyte while they are unpacked
+BYTES_READ = 64  # free for each value that is read at once
 
 
 class Archive:
@@ -59,7 +62,7 @@ class Archive:
         location: Sequence[float] | None = None,
         max_values: int = MAX_VALUES,
     ) -> None:
-        self.max_values = max_values
+        self.max_values = int(min(max_values, free_memory() / BYTES_READ))
         self._preliminary = np.empty(0, "datetime64[ns]")  # times of such values that were read
         with ExitStack() as stack:
             if isinstance(paths, xr.Dataset):
@@ -150,6 +153,8 @@ class Archive:
                 damaged.
         """
         names, times, attributes = self.select(variables, first, before)
+        num_cells = len(self.grid.cells) if cells is None else len(cells)
+        check_selection(num_cells, len(times), len(names), 8, "choose fewer variables, times or cells")
         result = xr.Dataset(coords={"time": times, **self.grid.coordinates(cells)}, attrs=attributes)
         for name in names:
             variable = self.variable(name)
