@@ -1,9 +1,7 @@
 """Any number of ERA5 files as one dataset: opened together, and read only where needed."""
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -11,7 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from datamodules.era5.files.containers import expand_patterns, file_versions, unpack
+from datamodules.era5.files.containers import expand_patterns, file_versions, temporary_folder, unpack
 from datamodules.era5.files.file_part import (
     FilePart,
     Selection,
@@ -69,7 +67,7 @@ class Archive:
                 self.sources: tuple[str, ...] = ()
                 data = [("the dataset", paths)]
             else:
-                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
+                folder = stack.enter_context(temporary_folder())
                 found = expand_patterns(paths)
                 self.sources = file_versions(found)
                 files = [file for path in found for file in unpack(path, folder)]
