@@ -1,6 +1,6 @@
 """Checks that a run is resumed with the data of its checkpoint."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -44,9 +44,10 @@ def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> Differ
     before = checkpoint.get(CHECKPOINT_KEY, {})
     differing = _differing_parts(before, now)
     changed = stream.changed_tasks(before, num_begun) if differing.keys() <= {FIRST_TASK} else []
-    fixed = bool(differing) or any(task.number == 1 for task in changed)
-    if differing or (changed and (fixed or not stream.accept_changes)):
-        raise _other_data(differing | {task.name: task.detail for task in changed}, fixed)
+    details = differing | {task.name: task.detail for task in changed}
+    fixed = list(differing | {task.name: "" for task in changed if task.number == 1})
+    if fixed or (changed and not stream.accept_changes):
+        raise _other_data(fixed or list(details), details, acceptable=not fixed)
     if changed and changed[-1].number > num_learnt:
         raise ValueError(
             f"the checkpoint is within task {num_begun}, whose data have changed ({changed[-1].detail}): give the "
@@ -109,16 +110,16 @@ def _too_few_tasks(num_learnt: int, stream: TaskStream) -> ValueError:
     )
 
 
-def _other_data(differing: Mapping[str, str], fixed: bool) -> ValueError:
-    details = "; ".join(f"{name}: {detail}" for name, detail in differing.items() if detail)
+def _other_data(differing: Sequence[str], details: Mapping[str, str], *, acceptable: bool) -> ValueError:
+    listed = "; ".join(f"{name}: {detail}" for name, detail in details.items() if detail)
     accept = (
         "; to go on all the same, add --accept changed: what was learnt from them stays, and config_history.yaml "
         "records the change"
     )
     return ValueError(
         f"the data are not those that the checkpoint was made with: {' and '.join(differing)} differ, though the "
-        f"options are the same{f' ({details})' if details else ''}. Give the original data, with new data after "
-        f"them, or start without a checkpoint{'' if fixed else accept}"
+        f"options are the same{f' ({listed})' if listed else ''}. Give the original data, with new data after "
+        f"them, or start without a checkpoint{accept if acceptable else ''}"
     )
 
 

@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from datamodules.era5.fields import Fields, Values
+from datamodules.era5.files.sizes import check_selection
 from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
 from datamodules.era5.screening import Screen
 from datamodules.era5.value_digests import Digest
 from datamodules.era5.variables import check_observed
 from datamodules.splits import hold_out
 from gpvae.utils.row_store import Memory, RowStore, compute_rows
+
+BYTES_PER_VALUE = 12  # as read, as scaled, with copies on the way
 
 
 class TaskHours(NamedTuple):
@@ -108,6 +111,15 @@ def _advice_on_length(hours_per_task: int, step: float) -> str:
         f"The files have one time every {step:g} hours, so hours_per_task must be at least {math.ceil(2 * step)}; "
         f"{math.ceil(hours_per_task * step)} gives {hours_per_task} times in each task. "
     )
+
+
+def check_memory(fields: Fields, tasks: Sequence[TaskHours], on_disk: bool) -> None:
+    """Raise if the values that are in memory together, all of them or those of one task, do not fit there."""
+    num_times, remedy = len(fields.hours), "or set on_disk to true"
+    if on_disk:
+        num_times, remedy = max(task.last + 1 - task.first for task in tasks), "or shorter tasks"
+    remedy = f"choose fewer `points` or `variables`, {remedy}"
+    check_selection(len(fields.latitude), num_times, len(fields.variables), BYTES_PER_VALUE, remedy)
 
 
 class TaskValues(NamedTuple):

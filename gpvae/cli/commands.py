@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import warnings
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -92,6 +93,7 @@ def _run_lightning(argv: Sequence[str] | None) -> None:
 
 def _filter_messages() -> None:
     """Hide tips and deprecations of Lightning, and print our own warnings without the line of code."""
+    threading.excepthook = _explain_thread
     logger = logging.getLogger("lightning.pytorch.utilities.rank_zero")
     logger.addFilter(lambda record: "Tip" not in record.getMessage())
     for message in (".*LeafSpec.*is deprecated", "Couldn't infer the batch indices"):
@@ -103,6 +105,12 @@ def _filter_messages() -> None:
         return f"warning: {message}\n" if is_own else default_format(message, category, *args)
 
     warnings.formatwarning = format_warning  # type: ignore[assignment]
+
+
+def _explain_thread(failure: threading.ExceptHookArgs) -> None:
+    """Show an exception of a thread, except for those of TensorBoard's writer, which also raises them in the run."""
+    if type(failure.thread).__name__ != "_AsyncWriterThread":
+        threading.__excepthook__(failure)
 
 
 def _find_other_lightning() -> Any | None:  # noqa: ANN401

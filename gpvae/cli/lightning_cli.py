@@ -127,6 +127,8 @@ class StreamCLI(LightningCLI):
             kwargs["logger"] = self.subcommand == "fit" and TensorBoardLogger(
                 folder.parent.parent, folder.parent.name, folder.name, default_hp_metric=False
             )
+        for logger in chosen["logger"] if isinstance(chosen["logger"], list) else [chosen["logger"]]:
+            run_folder.check_local(getattr(logger, "save_dir", None) or "", "save_dir of the logger")
         kwargs["plugins"] = trainer_plugins(chosen["plugins"])
         self.trainer_defaults["callbacks"] = [
             TaskClock(),
@@ -156,6 +158,7 @@ class StreamCLI(LightningCLI):
             return  # writes nothing
         folder = self._run_folder()
         self._claims.enter_context(run_folder.claimed(folder))
+        run_folder.remove_unfinished(folder)
         if self._get(self.config, "ckpt_path") is None:
             run_folder.clear(folder)
         if self._changes:
@@ -163,7 +166,13 @@ class StreamCLI(LightningCLI):
 
     def _run_subcommand(self, subcommand: str) -> None:
         with ExitStack() as self._claims:
-            super()._run_subcommand(subcommand)
+            try:
+                super()._run_subcommand(subcommand)
+            except OSError as error:
+                folder = self._run_folder()
+                if subcommand == "fit" and run_folder.is_removed(folder):
+                    raise run_folder.removed(folder) from error
+                raise
 
     def before_instantiate_classes(self) -> None:
         """Set the name of the run. It is saved with the config, whose header is the version of the program."""
@@ -176,6 +185,7 @@ class StreamCLI(LightningCLI):
         ignored = _changeable_keys() if config["accept"] else []
         config["name"] = config["name"] or run_folder.default_name(config["config"] or [], self._args, ignored)
         run_folder.check_name(config["name"])
+        run_folder.check_local(config["trainer"]["default_root_dir"], "trainer.default_root_dir")
         self.save_config_kwargs["folder"] = self._run_folder()
 
     def _run_folder(self) -> Path:
@@ -191,7 +201,10 @@ class StreamCLI(LightningCLI):
         """
         config = self.config_init[self.subcommand]
         config["weights_only"] = True  # also for what Lightning loads itself
-        given = config.get("ckpt_path") or (None if self.subcommand == "fit" else "last")
+        given = config.get("ckpt_path")
+        if given is not None and not given.strip():
+            raise ValueError("--ckpt_path is empty: give `last`, the path of a checkpoint, or leave it out")
+        given = given or (None if self.subcommand == "fit" else "last")
         if given is None:
             return None
         path = folder / "checkpoints" / "last.ckpt" if given == "last" else Path(given)

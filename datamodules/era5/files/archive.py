@@ -1,9 +1,7 @@
 """Any number of ERA5 files as one dataset: opened together, and read only where needed."""
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -11,7 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from datamodules.era5.files.containers import expand_patterns, file_versions, unpack
+from datamodules.era5.files.containers import expand_patterns, file_versions, temporary_folder, unpack
 from datamodules.era5.files.file_part import (
     FilePart,
     Selection,
@@ -26,9 +24,12 @@ from datamodules.era5.files.file_part import (
 )
 from datamodules.era5.files.formats import open_file
 from datamodules.era5.files.layouts import file_parts, join_parts
+from datamodules.era5.files.sizes import check_selection
 from datamodules.era5.variables import KNOWN, LEVEL, Variable, check_observed, choose, describe, is_static
+from gpvae.utils.memory import free_memory
 
 MAX_VALUES = 2**26  # read at once: half a gigabyte while they are unpacked
+BYTES_READ = 64  # free for each value that is read at once
 
 
 class Archive:
@@ -59,14 +60,14 @@ class Archive:
         location: Sequence[float] | None = None,
         max_values: int = MAX_VALUES,
     ) -> None:
-        self.max_values = max_values
+        self.max_values = int(min(max_values, free_memory() / BYTES_READ))
         self._preliminary = np.empty(0, "datetime64[ns]")  # times of such values that were read
         with ExitStack() as stack:
             if isinstance(paths, xr.Dataset):
                 self.sources: tuple[str, ...] = ()
                 data = [("the dataset", paths)]
             else:
-                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
+                folder = stack.enter_context(temporary_folder())
                 found = expand_patterns(paths)
                 self.sources = file_versions(found)
                 files = [file for path in found for file in unpack(path, folder)]
@@ -150,6 +151,8 @@ class Archive:
                 damaged.
         """
         names, times, attributes = self.select(variables, first, before)
+        num_cells = len(self.grid.cells) if cells is None else len(cells)
+        check_selection(num_cells, len(times), len(names), 8, "choose fewer variables, times or cells")
         result = xr.Dataset(coords={"time": times, **self.grid.coordinates(cells)}, attrs=attributes)
         for name in names:
             variable = self.variable(name)

@@ -82,6 +82,11 @@ def load(part: FilePart, field: xr.DataArray) -> NDArray[np.float32]:
         return np.full(field.shape, np.nan, np.float32)
     try:
         values = field.values.astype(np.float32)
+    except MemoryError as error:
+        raise ValueError(
+            f"{field.size:,} values of {field.name} in {part.name} do not fit in memory: choose fewer locations or "
+            "hours, or set on_disk to true."
+        ) from error
     except Exception as error:  # anything that the libraries raise for a damaged file
         raise ValueError(f"{field.name} in {part.name} is damaged: {error}. Download the file again.") from error
     if _largest(values) > MAX_MAGNITUDE:

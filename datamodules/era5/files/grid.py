@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from datamodules.era5.files.coordinates import dataset_of, renamed
+from datamodules.era5.files.sizes import check_cells
 
 MAX_LONGITUDE = 540.0  # degrees: some grids go once around from wherever they begin
 
@@ -54,6 +55,7 @@ class Grid:
             )
         north, east = data["latitude"].reset_coords(drop=True), data["longitude"].reset_coords(drop=True)
         data = data.drop_vars(["latitude", "longitude"])
+        check_cells(north.size if set(north.dims) == set(east.dims) else north.size * east.size, name)
         if (north.ndim, east.ndim) in ((0, 1), (1, 0)):  # a row or a column of a grid
             north, east = xr.broadcast(north, east)
         if set(north.dims) == set(east.dims):

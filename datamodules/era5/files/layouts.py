@@ -1,5 +1,6 @@
 """Files of any model brought into one layout: those of the old and the new Climate Data Store among them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from datamodules.era5.files.coordinates import normalise
 from datamodules.era5.files.file_part import FilePart, step_of
 from datamodules.era5.files.grid import Grid, join_locations
 from datamodules.era5.files.levels import split_levels
+from datamodules.era5.files.sizes import check_number
 from datamodules.era5.variables import is_static
 
 PRELIMINARY = 5  # expver of ERA5T, the most recent two to three months
@@ -35,6 +37,7 @@ def file_parts(data: xr.Dataset, name: str, location: Sequence[float] | None = N
     grid, data = Grid.of(data, name)
     versions = [data]
     if "expver" in data.dims:
+        check_number(data.sizes["expver"], "versions of its data", name)
         versions = [data.isel(expver=[i]).squeeze("expver") for i in range(data.sizes["expver"])]
     return [_part(version, grid, name) for version in versions]
 
@@ -85,6 +88,11 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> FilePart:
             raise ValueError(f"{variable} in {name} is damaged: it has dimensions {field.dims}. Download it again.")
         if not set(grid.dims) <= set(field.dims) or field.dtype.kind not in "iuf":
             continue  # bounds, projections and the like
+        check_number(
+            math.prod(field.sizes[dim] for dim in field.dims if dim not in ("time", *grid.dims)),
+            f"levels of {variable}",
+            name,
+        )
         for key, one in split_levels(field, data, ("time", *grid.dims)):
             if is_static(key) and "time" in one.dims:
                 one = one.isel(time=0, drop=True)
@@ -101,6 +109,8 @@ def _first_duplicate(times: NDArray[np.datetime64], versions: NDArray[np.int64])
 
 
 def _whole_numbers(field: xr.DataArray, name: str) -> list[int]:
+    if field.ndim > 1:
+        raise ValueError(f"{field.name} in {name} is damaged: it has dimensions {field.dims}. Download it again.")
     try:
         numbers = [int(value) for value in field.values.flat]
     except (ValueError, OverflowError) as error:
