@@ -1,7 +1,14 @@
 """The first points of a stream, on which hyperparameters are found."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor
+
+from gpvae.diagnostics import MisfitWarning, ResolutionWarning
+from gpvae.hyperparameters import HyperparameterWarning
 
 
 class Beginning:
@@ -26,6 +33,15 @@ class Beginning:
     def is_over(self) -> bool:
         """Whether hyperparameters have been fitted to enough points."""
         return self.fitted_to >= self.num_points
+
+    @contextmanager
+    def tolerated(self) -> Iterator[None]:
+        """Within the block, as long as there will be another fit, nobody is warned of what the few points lead to."""
+        with warnings.catch_warnings():
+            if not self.is_over:
+                for category in (HyperparameterWarning, MisfitWarning, ResolutionWarning):
+                    warnings.simplefilter("ignore", category)
+            yield
 
     def add(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor] | None:
         """Add a batch of inputs `[N, D]` and targets `[N]`; returns all points so far if it is time to fit to them."""

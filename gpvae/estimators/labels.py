@@ -72,12 +72,13 @@ class LabelModel:
                 self.processes.append(copy.deepcopy(self.absent))
         y = torch.tensor([self.classes.index(label) for label in labels])
         everything = None if self.beginning.is_over else self.beginning.add(x, y)
-        if everything is None:
+        with self.beginning.tolerated():
+            if everything is None:
+                self._update(x, y)
+                return
+            x, y = everything
+            self._start(self._fitted_kernel(x, y) if len(y.unique()) > 1 else None)  # one class says nothing about it
             self._update(x, y)
-            return
-        kernel = self._fitted_kernel(*everything) if len(everything[0]) > 1 else None
-        self._start(kernel)
-        self._update(*everything)
 
     def _fitted_kernel(self, x: Tensor, y: Tensor) -> dict[str, Tensor]:
         """The state of the kernel with the highest evidence of all classes together."""

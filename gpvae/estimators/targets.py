@@ -26,13 +26,14 @@ class TargetModel:
     def learn(self, x: Tensor, y: Tensor) -> None:
         """Learn a batch of inputs `[N, D]` and targets `[N]`."""
         everything = None if self.beginning.is_over else self.beginning.add(x, y)
-        if everything is None:
-            self.gp.update(x, y)
-            return
-        gp = self.blueprint.build(self.input_dim)
-        if len(everything[0]) > 1:  # one point says nothing about a kernel
-            gp.fit_hyperparameters(*everything)
-        self.gp = gp.update(*everything)
+        with self.beginning.tolerated():
+            if everything is None:
+                self.gp.update(x, y)
+                return
+            gp = self.blueprint.build(self.input_dim)
+            if len(everything[0]) > 1:  # one point says nothing about a kernel
+                gp.fit_hyperparameters(*everything)
+            self.gp = gp.update(*everything)
 
     @torch.no_grad()
     def predict(self, x: Tensor) -> Distribution:
