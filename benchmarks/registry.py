@@ -44,6 +44,7 @@ BENCHMARKS = (
         (105, 45),
         ("--series", "100", "1000", "--steps", "5"),
     ),
+    Benchmark("field_scale", "cost of a field whose networks take the location, by number of locations", (150, 40)),
 )
 
 #: Separate commands: long experiments, and a test of interrupted runs.
@@ -51,6 +52,7 @@ COMMANDS = {
     "era5_variants": "families, EWC, replay and joint training on ERA5: hours; can be interrupted and repeated",
     "memory": "scores on ERA5 against all numbers kept, for everything that learns series: hours; can be continued",
     "foresight": "how well tasks are foreseen, and what 90 % intervals hold, by lead time: a quarter of an hour",
+    "held_out_locations": "scores at locations never seen, beside interpolation: a quarter of an hour",
     "kills": "kills `gpvae fit` at random times and resumes it: minutes for each trial",
     "shared_precision": "scores with one precision for all series and with one for each: a quarter of an hour",
     "reproduce": "the experiments of the paper: hours",

@@ -85,4 +85,11 @@ CONTENDERS: dict[str, Contender] = {
         sizes(latent_dim=[20, 20, 20], num_inducing=[100, 200, 400]),
         datasets=("finse_8", "finse_70", "cornwall", "sample"),
     ),
+    "the same, by location": Contender(
+        "era5_locations",
+        sizes(latent_dim=[20, 40], num_inducing=[200, 200]),
+        {"static_inputs": ["sun"]},
+        {"batch_size": None, "epochs_per_task": 100},
+        datasets=("finse_70", "cornwall"),
+    ),
 }

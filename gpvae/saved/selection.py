@@ -93,7 +93,7 @@ def find_locations(locations: Any, learnt: Coordinates) -> Tensor:  # noqa: ANN4
     if isinstance(locations, slice):
         chosen = np.arange(count)[locations]
     elif isinstance(locations, xr.Dataset | xr.DataArray):
-        chosen = _match(_pairs_of(locations), learnt)
+        chosen = _match(pairs_of(locations), learnt)
     else:
         given = np.asarray(locations)
         if given.dtype.kind in "iu" and given.ndim <= 1:
@@ -120,7 +120,7 @@ def _check_indices(indices: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     return indices.astype(np.int64) % count
 
 
-def _pairs_of(data: xr.Dataset | xr.DataArray) -> NDArray[np.float64]:
+def pairs_of(data: xr.Dataset | xr.DataArray) -> NDArray[np.float64]:
     """Latitude and longitude of every location or grid cell of a dataset `[B, 2]`, row by row."""
     axes = []
     for axis, names in NAMES.items():
@@ -136,22 +136,35 @@ def _pairs_of(data: xr.Dataset | xr.DataArray) -> NDArray[np.float64]:
     return np.stack(pairs, axis=-1).astype(np.float64)
 
 
-def _match(pairs: NDArray[np.float64], learnt: Coordinates) -> NDArray[np.int64]:
-    """Indices of the learnt locations with these coordinates `[B]`; longitudes may differ by a full circle."""
+def nearest_locations(pairs: NDArray[np.float64], learnt: Coordinates) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The learnt location nearest to each latitude and longitude `[B, 2]`, and whether it is the same.
+
+    Longitudes may differ by a full circle.
+
+    Args:
+        pairs: Latitudes and longitudes.
+        learnt: The coordinates of the locations that the run has learnt.
+    """
     latitude, longitude = learnt.latitude.astype(np.float64), learnt.longitude.astype(np.float64)
-    chosen: list[tuple[float, float, int]] = []
-    missing: list[tuple[float, float, int]] = []
-    for north, east in pairs:
+    best, same = np.zeros(len(pairs), dtype=np.int64), np.zeros(len(pairs), dtype=bool)
+    for number, (north, east) in enumerate(pairs):
         across = (longitude - east + 180) % 360 - 180
-        distance = np.hypot(latitude - north, across * np.cos(np.radians(north)))
-        best = int(distance.argmin())
-        same = abs(latitude[best] - north) < SAME_DEGREES and abs(across[best]) < SAME_DEGREES
-        (chosen if same else missing).append((north, east, best))
-    if missing:
-        north, east, best = missing[0]
-        count = f"{len(missing)} of {len(pairs)} locations were" if len(pairs) > 1 else "the location was"
+        one = int(np.hypot(latitude - north, across * np.cos(np.radians(north))).argmin())
+        best[number] = one
+        same[number] = abs(latitude[one] - north) < SAME_DEGREES and abs(across[one]) < SAME_DEGREES
+    return best, same
+
+
+def _match(pairs: NDArray[np.float64], learnt: Coordinates) -> NDArray[np.int64]:
+    """Indices of the learnt locations with these coordinates `[B]`."""
+    best, same = nearest_locations(pairs, learnt)
+    if not same.all():
+        first = int(same.argmin())
+        (north, east), near = pairs[first], best[first]
+        missing = int((~same).sum())
+        count = f"{missing} of {len(pairs)} locations were" if len(pairs) > 1 else "the location was"
         raise ValueError(
-            f"{count} not learnt: the nearest to ({north:g}, {east:g}) that was is ({latitude[best]:g}, "
-            f"{longitude[best]:g}), number {best} of {len(latitude)}"
+            f"{count} not learnt: the nearest to ({north:g}, {east:g}) that was is ({float(learnt.latitude[near]):g}, "
+            f"{float(learnt.longitude[near]):g}), number {near} of {len(learnt.latitude)}"
         )
-    return np.array([best for *_, best in chosen], dtype=np.int64)
+    return best

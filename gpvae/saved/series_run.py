@@ -18,8 +18,9 @@ from datamodules.era5 import SeriesDescription, SeriesStream
 from datamodules.era5.continuation import Continuation
 from gpvae.modules import SeriesModule
 from gpvae.saved.new_hours import NewData, check_gap, new_fields, with_earlier
+from gpvae.saved.new_locations import with_locations
 from gpvae.saved.run import DPI, SavedRun, counted
-from gpvae.saved.selection import find_locations, find_times, find_variables
+from gpvae.saved.selection import find_times, find_variables
 from gpvae.utils.atomic import replacing
 
 #: The file of a run folder with hours that wait for more.
@@ -80,8 +81,9 @@ class SavedSeriesRun(SavedRun[SeriesModule]):
             times: Anything that converts to times: an index of pandas, strings, a coordinate of xarray, one time. After
                 the end of what was learnt this is a forecast. By default every hour that was learnt, or as often as
                 the data are.
-            locations: Indices of locations; pairs of latitude and longitude; or a dataset or array of xarray with these
-                coordinates. All by default.
+            locations: Indices of locations; pairs of latitude and longitude; a table of pandas with these columns; or a
+                dataset or array of xarray with these coordinates. All by default. A field with `location_features`
+                also predicts at other locations than it has learnt; static inputs such as `height` are columns too.
             variables: Short or long names; all by default.
             quantiles: Probabilities of the quantiles.
             samples: Whether to add the samples that everything else is estimated from. They are independent from time
@@ -102,15 +104,10 @@ class SavedSeriesRun(SavedRun[SeriesModule]):
             raise ValueError(f"the run in {self.folder} has not learnt a task yet, so there is nothing to predict from")
         given = self._all_times() if times is None else find_times(times, self.description.coordinates.origin)
         unique, position = np.unique(given, return_inverse=True)
-        request = PredictionRequest(
-            unique,
-            find_locations(locations, self.description.file_coordinates),
-            find_variables(variables, self.description.variables),
-            levels,
-            samples,
-        )
-        with self._evaluating():
-            predicted = predict_dataset(self.module, self.description, request)
+        chosen = find_variables(variables, self.description.variables)
+        with self._evaluating(), with_locations(self.module, self.description, locations) as (description, series):
+            request = PredictionRequest(unique, series, chosen, levels, samples)
+            predicted = predict_dataset(self.module, description, request)
         return predicted if len(given) == len(unique) and (given == unique).all() else predicted.isel(time=position)
 
     def update(self, data: NewData) -> Self:

@@ -85,10 +85,15 @@ class Locations(Resizable):
         if missing:
             raise ValueError(
                 f"static_inputs has {', '.join(missing)}, which the data do not have: height needs a file with the "
-                "geopotential z of the surface, land one with the land-sea mask lsm. Add one, or leave it out"
+                "geopotential z of the surface, land one with the land-sea mask lsm. Add one, or leave it out; for "
+                "predictions elsewhere give a table with columns latitude, longitude and these"
             )
         columns = [given[name].double() for name in self._constant]
         return torch.stack(columns, -1) if columns else coordinates.new_zeros(len(coordinates), 0).double()
+
+    def column(self, name: str) -> Tensor:
+        """A constant input of each location, as it was given, `[S]`."""
+        return self.values[:, self._constant.index(name)]
 
     def positions(self, locations: Tensor) -> Tensor:
         """Points on the unit sphere, and constant inputs other than latitude and longitude, `[B, 3 + K]`."""
