@@ -12,7 +12,7 @@ from gpvae import hyperparameters
 from gpvae.diagnostics import warn_misfit, warn_unresolved
 from gpvae.inducing import InducingVariables
 from gpvae.inducing.auto import as_families
-from gpvae.inference import Training, absorb, best_bound
+from gpvae.inference import Training, absorb, best_bound, check_finite
 from gpvae.likelihoods import check_targets, is_gaussian
 from gpvae.observations import Observations
 from gpvae.predictive_gp import Arrays, PredictiveGP
@@ -33,6 +33,8 @@ class OnlineGP(PredictiveGP):
         num_inducing: Number of inducing variables for `inducing="auto"`.
         power: 0 for the variational bound; above 0 for power expectation propagation (Gaussian likelihood only).
         time_unit: Unit in which times are counted: `s`, `m`, `h` or `D`; that of the kernel's lengthscale.
+        buffer_size: Points given one by one wait until there are this many and are then consolidated as one batch;
+            predictions take them into account from the first. 1 consolidates each at once.
     """
 
     def fit_hyperparameters(
@@ -103,8 +105,39 @@ class OnlineGP(PredictiveGP):
             progress: Show a progress bar.
         """
         training = Training(steps, lr, train_hyperparameters, batch_size, progress)
-        with self.all_or_nothing():
+        with self.all_or_nothing(self.inputs, self.mean, self.recent):
             batch = self._batch(x, y, noise=noise, weights=weights)
+            points = self.recent.joined(batch, self._noise)
+            leaps = self.posterior.started and self.inputs.leaps(batch.x)
+            self.inputs.record(batch.x)
+            if len(batch) == 1 and len(points) < self.recent.capacity and not (leaps or training.is_asked_for):
+                self._hold(points)
+            else:
+                self._consolidate(points, training)
+        return self
+
+    def consolidate(self) -> "OnlineGP":
+        """Consolidate the points that wait in the buffer now. On any error the model stays as it was."""
+        if len(self.recent):
+            self._consolidate(self.recent.observations(self._noise), Training())
+        return self
+
+    def _hold(self, points: Observations) -> None:
+        """Let points wait, after a check that they can be learnt later."""
+        for posterior in self.posteriors:
+            posterior.inducing.check_inputs(points.x[-1:])
+            if not posterior.started and len(points) == 1:
+                copy.deepcopy(posterior.inducing).advance(self.kernel, points.x)
+        check_finite(points.y[..., -1] ** 2)
+        if self.mean.awaits_data and len(points).bit_count() == 1:
+            self._fit_mean(points.complete())
+            self.mean.fitted.fill_(False)  # until the first batch is consolidated
+        self.recent.hold(points)
+
+    def _consolidate(self, batch: Observations, training: Training) -> None:
+        """Absorb a batch as one task of every posterior, in place of the points that wait."""
+        with self.all_or_nothing():
+            self.recent.clear()
             self._prepare(batch)
             x, (y, likelihood) = batch.x, batch.centred(self.likelihood, self.mean(batch.x))
             leader = int(self.best)
@@ -112,7 +145,6 @@ class OnlineGP(PredictiveGP):
                 self.learn(posterior, likelihood, x, y, training)
                 training = replace(training, train_hyperparameters=False)  # only once, with the first posterior
             self.conclude(x, y, likelihood)
-        return self
 
     def _prepare(self, batch: Observations) -> None:
         """Fit to the first batch what has not been fitted yet."""
@@ -147,10 +179,9 @@ class OnlineGP(PredictiveGP):
             bounds = [float(posterior.site.log_evidence().sum()) for posterior in self.posteriors]
             self.best.fill_(bounds.index(max(bounds)))
         self.input_dim.fill_(x.shape[-1])
-        self.inputs.record(x)
-        too_few = warn_unresolved(self.inducing, self.kernel, stacklevel=4)
+        too_few = warn_unresolved(self.inducing, self.kernel, stacklevel=5)
         if not too_few and at_optimum and is_gaussian(self.likelihood):
-            warn_misfit(self.posterior, self.kernel, likelihood or self.likelihood, x, y, stacklevel=5)
+            warn_misfit(self.posterior, self.kernel, likelihood or self.likelihood, x, y, stacklevel=6)
 
     def replace_inducing(self, inducing: InducingVariables) -> "OnlineGP":
         """Continue with another family, or more variables of the same, keeping what has been learnt.

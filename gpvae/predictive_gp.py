@@ -17,8 +17,9 @@ from gpvae.bounds import CHUNK_SIZE
 from gpvae.hyperparameters.prior_mean import PriorMean
 from gpvae.inducing import InducingVariables
 from gpvae.inducing.auto import as_families
-from gpvae.kernels import covariance, variance
 from gpvae.likelihoods import PointLikelihood, check_likelihood, is_gaussian, predictive
+from gpvae.observations.conditioning import ConditionedProcess, MemoryProcess
+from gpvae.observations.recent_points import RecentPoints
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils import checks
 from gpvae.utils.describe import describe
@@ -48,6 +49,7 @@ class PredictiveGP(Transactional):
         num_inducing: int | None = None,
         power: float = 0.0,
         time_unit: str = "h",
+        buffer_size: int = 32,
     ) -> None:
         super().__init__()
         self.inputs = StreamInputs(time_unit)
@@ -61,6 +63,7 @@ class PredictiveGP(Transactional):
         self.mean = PriorMean(mean, kernel.batch_shape, fitted=not is_gaussian(likelihood))
         posteriors = [StreamingPosterior(family, power) for family in as_families(inducing, num_inducing)]
         self.posteriors = nn.ModuleList(posteriors)  # type: ignore[assignment]
+        self.recent = RecentPoints(buffer_size)
         self.register_load_state_dict_pre_hook(rename_former_children)  # type: ignore[no-untyped-call]
         self.register_buffer("best", torch.zeros((), dtype=torch.int64))
         self.register_buffer("input_dim", torch.zeros((), dtype=torch.int64))
@@ -78,9 +81,11 @@ class PredictiveGP(Transactional):
     @torch.no_grad()
     def bound(self) -> Tensor:
         """The bound on the log evidence of all data so far, `[*L]`, if kernel and noise have not changed."""
-        if not self.posterior.started:
-            return self.posterior.c.expand(self.kernel.batch_shape)
-        return self.posterior.present(self.kernel)[1].log_evidence()
+        memory = self.posterior.c.expand(self.kernel.batch_shape)
+        if self.posterior.started:
+            memory = self.posterior.present(self.kernel)[1].log_evidence()
+        process = self._process()
+        return memory + process.log_evidence if isinstance(process, ConditionedProcess) else memory
 
     def latent(self, x: Arrays, joint: bool = False) -> Distribution:
         """The posterior of f: marginals `[*L, N]`, or their joint distribution.
@@ -98,21 +103,29 @@ class PredictiveGP(Transactional):
 
     def _latent(self, x: Tensor, joint: bool) -> Distribution:
         prior_mean = self.mean(x)
-        if not self.posterior.started:
-            if joint:
-                return MultivariateNormal(prior_mean, to_linear_operator(covariance(self.kernel, x, x)))
-            return Normal(prior_mean, variance(self.kernel, x).sqrt())
-        with torch.no_grad():
-            frame, q = self.posterior.q(self.kernel)
+        process = self._process()
         if joint:
-            a, prior = frame.features(x)
-            mean, _ = q.marginals(a, prior)
-            return MultivariateNormal(
-                prior_mean + mean, to_linear_operator(q.covariance(a, frame.inducing.kff(self.kernel, x)))
-            )
-        parts = [q.marginals(*frame.features(part)) for part in x.split(CHUNK_SIZE, -2)]
+            f = process.at(x)
+            mean, _ = process.marginals(f)
+            return MultivariateNormal(prior_mean + mean, to_linear_operator(process.covariance(f)))
+        parts = [process.marginals(process.at(part)) for part in x.split(CHUNK_SIZE, -2)]
         mean, var = (torch.cat(values, -1) for values in zip(*parts, strict=True))
         return Normal(prior_mean + mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt())
+
+    @torch.no_grad()
+    def _process(self) -> MemoryProcess | ConditionedProcess:
+        """f, less its prior mean, given the memory and the recent points."""
+        memory = MemoryProcess.of(self.posterior, self.kernel)
+        if not len(self.recent):
+            return memory
+        points = self.recent.observations(self._noise)
+        y, likelihood = points.centred(self.likelihood, self.mean(points.x))
+        return ConditionedProcess.of(memory, likelihood, points.x, y)
+
+    @property
+    def _noise(self) -> Tensor | None:
+        """The noise variance of a Gaussian likelihood."""
+        return self.likelihood.noise if is_gaussian(self.likelihood) else None
 
     def predict(self, x: Arrays, *, noise: Arrays | float | None = None, joint: bool = False) -> Distribution:
         """The predictive distribution of y at each input.
@@ -170,17 +183,19 @@ class PredictiveGP(Transactional):
             x: Inputs `[N]` or `[N, D]`.
         """
         x = self._checked_inputs(x)
-        if not self.posterior.started:
-            raise RuntimeError("cannot reconstruct before the first update")
-        frame, q = self.posterior.q(self.kernel)
+        process = self._process()
+        frame, q = process.inducing
+        if frame is None:
+            raise RuntimeError("cannot reconstruct before the first update, or before single points are consolidated")
         half = frame.inducing.basis(x) @ frame.L  # g(x)ᵀ L
         spread = (half @ q.root).norm(dim=-1).clamp_min(torch.finfo(half.dtype).tiny)
         return Normal(self.mean(x) + matvec(half, q.mean), spread)
 
     def _checked_inputs(self, x: Arrays, *, learn: bool = False, batched: bool = False) -> Tensor:
         x = self.inputs.convert(x, self.posterior.h, learn=learn, batched=batched)
-        if self.input_dim > 0 and x.shape[-1] != self.input_dim:
-            raise ValueError(f"x has {x.shape[-1]} input dimension(s), but the stream so far has {int(self.input_dim)}")
+        dim = self.recent.x.shape[-1] or int(self.input_dim)
+        if dim > 0 and x.shape[-1] != dim:
+            raise ValueError(f"x has {x.shape[-1]} input dimension(s), but the stream so far has {dim}")
         return x
 
     def __repr__(self) -> str:

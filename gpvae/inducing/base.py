@@ -59,9 +59,15 @@ class InducingVariables(Resizable, ABC):
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
         """Advance to the inputs of a new task, `[N, D]`."""
 
-    def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
-        """cov(f(x), f(x)), `[*L, N, N]`: the kernel, or the approximation that the family's kuf is made with."""
-        return covariance(kernel, x, x)
+    def kff(self, kernel: Kernel, x: Tensor, other: Tensor | None = None) -> Tensor:
+        """cov(f(x), f(x')), `[*L, N, N']`: the kernel, or the approximation that the family's kuf is made with.
+
+        Args:
+            kernel: The kernel.
+            x: Inputs `[N, D]`.
+            other: x', `[N', D]`; x itself if not given.
+        """
+        return covariance(kernel, x, x if other is None else other)
 
     def kuv(self, kernel: Kernel, old: "InducingVariables") -> Tensor:
         """cov(u, v) with the variables v of an older state, of this family or another, `[*L, M, M_old]`."""
@@ -86,6 +92,10 @@ class InducingVariables(Resizable, ABC):
     @torch.no_grad()
     def adapt_to_kernel(self, kernel: Kernel) -> None:
         """Adapt to the kernel of the task, once its training is done; for families that depend on it."""
+        return
+
+    def check_inputs(self, x: Tensor) -> None:
+        """Raise unless the family, which has seen inputs, can advance to these, `[N, D]`."""
         return
 
     @property

@@ -92,6 +92,10 @@ class FourierFeatures(InducingVariables):
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
         """Check the kernel, and that the inputs lie in the interval."""
         _matern(kernel)
+        self.check_inputs(x)
+
+    def check_inputs(self, x: Tensor) -> None:
+        """Raise unless the inputs lie in the interval."""
         check_dim(self, x, 1)
         low, high = float(x.min()), float(x.max())
         if low < self.start or high > self.end:

@@ -49,7 +49,8 @@ class Learner(nn.Module, ABC):
         with torch.no_grad():
             self._end(gp)
         for posterior in gp.posteriors:
-            check_finite(posterior)
+            check_finite(posterior.c, posterior.h, posterior.G)
+        gp.inputs.record(self.data[0])
         gp.conclude(*self.data, at_optimum=self.at_optimum)
         del self.data
         self.attached = False

@@ -76,6 +76,10 @@ class StreamInputs(nn.Module):
         stamps = int(self.origin) + np.round(np.asarray(x) * NANOSECONDS[self.time_unit]).astype(np.int64)
         return stamps.astype("datetime64[ns]")
 
+    def leaps(self, x: Tensor) -> bool:
+        """Whether points `[N, 1]` more than double the extent of the stream so far."""
+        return x.shape[-1] == 1 and bool(x.max() - self.high > self.high - self.low)
+
     def record(self, x: Tensor) -> None:
         """Count points `[N, D]` that have been learnt."""
         self.num_points += len(x)

@@ -11,13 +11,19 @@ class Transactional(nn.Module):
     """A module that returns to its former state if a change fails."""
 
     @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """Within the block, any error restores the state from before."""
-        before = {name: value.clone() for name, value in self.state_dict().items()}
+    def all_or_nothing(self, *parts: nn.Module) -> Iterator[None]:
+        """Within the block, any error restores the state from before.
+
+        Args:
+            parts: The parts that change within the block; the whole module if not given.
+        """
+        states = [(part, part.state_dict()) for part in parts or (self,)]
+        before = [(part, {name: value.clone() for name, value in state.items()}) for part, state in states]
         try:
             yield
         except BaseException:
-            super().load_state_dict(before)
+            for part, state in before:
+                nn.Module.load_state_dict(part, state)
             raise
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401

@@ -1,5 +1,7 @@
 """Predictions for a batch of sets of inputs are those for each of them; they follow the inputs."""
 
+import copy
+
 import pytest
 import torch
 from gpytorch.kernels import RBFKernel, ScaleKernel
@@ -11,16 +13,19 @@ from gpvae.inducing import CosS, FourierFeatures, LegSPath, PerDimPoints, Pivote
 from gpvae.inducing.base import InducingVariables
 from tests.toys import matern, rbf
 
-TIME = [CosS(10), FourierFeatures(11, 0.0, 3.0), PivotedPoints(10), LegSPath(10, 64)]
+TIME = [CosS(10), FourierFeatures(11, 0.0, 4.0), PivotedPoints(10), LegSPath(10, 64)]
 
 
 @pytest.mark.parametrize("family", TIME, ids=lambda family: type(family).__name__)
-@pytest.mark.parametrize("learnt", [True, False])
-def test_a_batch_is_its_sets_one_by_one(family: InducingVariables, learnt: bool) -> None:
-    gp = OnlineGP(family, matern(0.7, 1.0, 2.5), GaussianLikelihood())
-    if learnt:
-        x = torch.linspace(0, 3, 30).double()
+@pytest.mark.parametrize("learnt", ["a batch", "a batch and points that wait", "points that wait", "nothing"])
+def test_a_batch_is_its_sets_one_by_one(family: InducingVariables, learnt: str) -> None:
+    gp = OnlineGP(copy.deepcopy(family), matern(0.7, 1.0, 2.5), GaussianLikelihood())
+    x = torch.linspace(0, 3, 30).double()
+    if "batch" in learnt:
         gp.update(x, 5 + torch.sin(3 * x))
+    if "wait" in learnt:
+        for one in x[-3:]:
+            gp.update(one[None] + 0.01, 5 + torch.sin(3 * one[None]))
     sets = torch.linspace(0.1, 2.9, 24).double().reshape(2, 3, 4, 1)
     f, joint, y = gp.latent(sets), gp.latent(sets, joint=True), gp.predict(sets)
     assert f.mean.shape == joint.mean.shape == y.mean.shape == (2, 3, 4)
