@@ -27,7 +27,8 @@ class OnlineGP(PredictiveGP):
         inducing: A family of inducing variables; several, which are all updated, while the one with the highest bound
             predicts; or `"auto"` for LegS and CosS.
         kernel: A gpytorch kernel, converted to double precision. Its batch shape `*L` gives independent outputs.
-        likelihood: A gpytorch likelihood: Gaussian, Bernoulli, negative binomial or Poisson.
+        likelihood: A gpytorch likelihood: Gaussian; Student t or Laplace for targets with outliers; Bernoulli; negative
+            binomial or Poisson.
         mean: A gpytorch mean. Its parameters are fitted to the first batch (Gaussian likelihood only) and stay. Not
             given: a constant for each output if the likelihood is Gaussian, else zero.
         num_inducing: Number of inducing variables for `inducing="auto"`.

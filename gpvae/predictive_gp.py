@@ -17,6 +17,7 @@ from gpvae.bounds import CHUNK_SIZE
 from gpvae.hyperparameters.prior_mean import PriorMean
 from gpvae.inducing import InducingVariables
 from gpvae.inducing.auto import as_families
+from gpvae.kernels import check_input_dim, check_kernel
 from gpvae.likelihoods import PointLikelihood, check_likelihood, is_gaussian, predictive
 from gpvae.observations.conditioning import ConditionedProcess, MemoryProcess
 from gpvae.observations.recent_points import RecentPoints
@@ -56,6 +57,7 @@ class PredictiveGP(Transactional):
         check_likelihood(likelihood)
         if power and not is_gaussian(likelihood):
             raise ValueError(f"power={power} requires a Gaussian likelihood, got {type(likelihood).__name__}")
+        check_kernel(kernel)
         self.kernel = kernel.double()
         self.likelihood = likelihood.double()
         if mean is None:
@@ -194,7 +196,9 @@ class PredictiveGP(Transactional):
     def _checked_inputs(self, x: Arrays, *, learn: bool = False, batched: bool = False) -> Tensor:
         x = self.inputs.convert(x, self.posterior.h, learn=learn, batched=batched)
         dim = self.recent.x.shape[-1] or int(self.input_dim)
-        if dim > 0 and x.shape[-1] != dim:
+        if dim == 0:
+            check_input_dim(self.kernel, x.shape[-1])
+        elif x.shape[-1] != dim:
             raise ValueError(f"x has {x.shape[-1]} input dimension(s), but the stream so far has {dim}")
         return x
 
