@@ -119,7 +119,7 @@ def measure(series: int, way: str, args: argparse.Namespace) -> dict[str, float]
                 step = stepper(module, (some, times, y[:BATCH], mask[:BATCH]))
                 step()
                 steps = seconds(lambda step=step: [step() for _ in range(args.steps)])
-                fixed, replay = module._fixed, module.replay
+                fixed, replay = module._task._fixed, module.replay  # type: ignore[union-attr]
                 end = seconds(module.end_task)
     assert fixed is not None
     assert isinstance(replay, Replay)

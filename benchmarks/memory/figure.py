@@ -22,6 +22,7 @@ COLOURS = {
     "the same, one precision": "#cc79a7",
     "GP-VAE": "#e69f00",
     "GP-VAE of a field": "#8c564b",
+    "the same, by location": "#c49c94",
 }
 TITLES = {
     "finse_8": "Finse, 8 locations",
