@@ -96,8 +96,8 @@ class OnlineGPModel(Model, FantasizeMixin):
         """A model that has learnt more observations, or supposes some.
 
         Observations `[n, d]` are learnt by a copy of the Gaussian process, which does not grow but for the few points
-        of its buffer. Any batch `[*B, n, d]` of them, and all that follow, are supposed: the posterior is conditioned on
-        them exactly, with gradients, at a cost of their number cubed.
+        of its buffer. Any batch `[*B, n, d]` of them, and all that follow, are supposed: the posterior is conditioned
+        on them exactly, with gradients, at a cost of their number cubed.
 
         Args:
             X: Points `[*B, n, d]`.
