@@ -12,6 +12,7 @@ import torch
 CHEAP = {
     "features": None,
     "path_memory": "powerplant.txt",
+    "single_points": "audio_subband.mat",
     "solar_stream": "solar.mat",
     "vae_line_up": None,
     "vae_steps": None,
