@@ -106,7 +106,7 @@ class OnlineGP(PredictiveGP):
             progress: Show a progress bar.
         """
         training = Training(steps, lr, train_hyperparameters, batch_size, progress)
-        with self.all_or_nothing(self.inputs, self.mean, self.recent):
+        with self.all_or_nothing(self.inputs, self.recent, *([self.mean] if self.mean.awaits_data else [])):
             batch = self._batch(x, y, noise=noise, weights=weights)
             points = self.recent.joined(batch, self._noise)
             leaps = self.posterior.started and self.inputs.leaps(batch.x)

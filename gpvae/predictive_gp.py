@@ -50,7 +50,7 @@ class PredictiveGP(Transactional):
         num_inducing: int | None = None,
         power: float = 0.0,
         time_unit: str = "h",
-        buffer_size: int = 32,
+        buffer_size: int = 64,
     ) -> None:
         super().__init__()
         self.inputs = StreamInputs(time_unit)

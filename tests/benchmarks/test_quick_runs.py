@@ -13,6 +13,7 @@ CHEAP = {
     "features": None,
     "hyperparameter_fit": "solar.mat",
     "path_memory": "powerplant.txt",
+    "single_points": "audio_subband.mat",
     "solar_stream": "solar.mat",
     "vae_line_up": None,
     "vae_steps": None,
