@@ -10,7 +10,8 @@ import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
 
-from gpvae.kernels import covariance
+from gpvae.kernels import covariance, variance
+from gpvae.utils.linalg import solve_lower
 from gpvae.utils.resizable import Resizable
 
 
@@ -62,6 +63,10 @@ class InducingVariables(Resizable, ABC):
     def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
         """cov(f(x), f(x)), `[*L, N, N]`: the kernel, or the approximation that the family's kuf is made with."""
         return covariance(kernel, x, x)
+
+    def features(self, kernel: Kernel, L: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Whitened features L⁻¹ kuf `[*L, M, N]` and prior variances `[*L, N]` of f, with L the factor of kuu."""
+        return solve_lower(L, self.kuf(kernel, x)), variance(kernel, x)
 
     def kuv(self, kernel: Kernel, old: "InducingVariables") -> Tensor:
         """cov(u, v) with the variables v of an older state, of this family or another, `[*L, M, M_old]`."""

@@ -15,7 +15,32 @@ from gpvae.vae.shared_times import TimeFeatures
 CHUNK_SIZE = 1024
 
 
-class SeriesTask:
+class TaskData:
+    """The data of a task; those of a field are one series, with all locations side by side.
+
+    Args:
+        vae: The model.
+        times: `[T]`.
+        y: Observations `[S, T, V]`.
+        mask: Which of them are observed, `[S, T, V]`.
+    """
+
+    def __init__(self, vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor) -> None:
+        if vae.field is not None:
+            y, mask = vae.field.join(y), vae.field.join(mask)
+        self.vae, self.times, self.y, self.mask = vae, times.to(vae.posterior.L.device), y, mask
+        self.series = vae.posterior.own_series(len(self.y))
+
+    def observations(self, series: Tensor) -> tuple[Tensor, Tensor]:
+        """Observations and mask of some series of this process, `[B, T, V]`."""
+        return select_rows(self.y, series), select_rows(self.mask, series)
+
+    def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Observations and mask of the series of this process, for some series at a time."""
+        return map(self.observations, self.series.split(CHUNK_SIZE))
+
+
+class SeriesTask(TaskData):
     """The data of a task that has begun, and the past sites of all series, transported to its frame.
 
     Args:
@@ -28,8 +53,7 @@ class SeriesTask:
 
     @torch.no_grad()
     def __init__(self, vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor, *, fixed: bool) -> None:
-        self.vae, self.times, self.y, self.mask = vae, times.to(vae.posterior.L.device), y, mask
-        self.series = vae.posterior.own_series(len(y))
+        super().__init__(vae, times, y, mask)
         self.frame, self.transport = vae.posterior.task_frame(vae.kernel)
         self._fixed = self._condensed() if fixed else None
 
@@ -49,14 +73,6 @@ class SeriesTask:
             return self.vae.task(times, series)
         features, past = self._fixed
         return features, self.vae.posterior.select_series(past, series)
-
-    def observations(self, series: Tensor) -> tuple[Tensor, Tensor]:
-        """Observations and mask of some series of this process, `[B, T, V]`."""
-        return select_rows(self.y, series), select_rows(self.mask, series)
-
-    def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Observations and mask of the series of this process, for some series at a time."""
-        return map(self.observations, self.series.split(CHUNK_SIZE))
 
     def num_observed(self) -> int:
         """The number of observations of the series of this process."""
