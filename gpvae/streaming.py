@@ -8,7 +8,7 @@ from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.inducing import Functionals, InducingVariables
-from gpvae.kernels import flat_parameters, variance
+from gpvae.kernels import flat_parameters
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site, Transport
 from gpvae.utils.linalg import cholesky, identity_like, solve_lower
@@ -41,7 +41,7 @@ class Frame:
 
     def features(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """a = L⁻¹ kuf `[*L, M, N]` and the prior variance kff `[*L, N]`."""
-        return solve_lower(self.L, self.inducing.kuf(self.kernel, x)), variance(self.kernel, x)
+        return self.inducing.features(self.kernel, self.L, x)
 
 
 class StreamingPosterior(Resizable):

@@ -2,6 +2,7 @@
 
 from gpvae.inducing.base import Functionals, InducingVariables
 from gpvae.inducing.chosen import ChosenCosines
+from gpvae.inducing.expansion import CosineExpansion
 from gpvae.inducing.fourier import FourierFeatures
 from gpvae.inducing.path import LegSPath
 from gpvae.inducing.pivoted import PerDimPoints, PivotedPoints
@@ -12,6 +13,7 @@ from gpvae.inducing.time import CosS, FouT, LagT, LegS, LegT
 __all__ = [
     "ChosenCosines",
     "CosS",
+    "CosineExpansion",
     "FouT",
     "FourierFeatures",
     "Functionals",

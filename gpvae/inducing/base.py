@@ -10,7 +10,8 @@ import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
 
-from gpvae.kernels import covariance
+from gpvae.kernels import covariance, variance
+from gpvae.utils.linalg import solve_lower
 from gpvae.utils.resizable import Resizable
 
 
@@ -68,6 +69,10 @@ class InducingVariables(Resizable, ABC):
             other: x', `[N', D]`; x itself if not given.
         """
         return covariance(kernel, x, x if other is None else other)
+
+    def features(self, kernel: Kernel, L: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Whitened features L⁻¹ kuf `[*L, M, N]` and prior variances `[*L, N]` of f, with L the factor of kuu."""
+        return solve_lower(L, self.kuf(kernel, x)), variance(kernel, x)
 
     def kuv(self, kernel: Kernel, old: "InducingVariables") -> Tensor:
         """cov(u, v) with the variables v of an older state, of this family or another, `[*L, M, M_old]`."""

@@ -4,12 +4,10 @@ import copy
 from typing import Literal, get_args
 
 import torch
-from lightning.pytorch.utilities import rank_zero_warn
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
-from gpvae.diagnostics import ResolutionWarning
 from gpvae.inducing import ChosenCosines
 from gpvae.methods import KernelName
 from gpvae.metrics import Foresight, TaskScores
@@ -20,6 +18,7 @@ from gpvae.vae.closed_form import ClosedFormSeries
 from gpvae.vae.common_posterior import CommonPosterior
 from gpvae.vae.kernel_fit import fit_series
 from gpvae.vae.linear_map import LinearMap
+from gpvae.vae.resolution import warn_outgrown
 from gpvae.vae.wave_kernel import WaveKernel
 
 Latents = Literal["series", "field"]
@@ -132,9 +131,9 @@ class SeriesGP(SeriesModule):
         times = data[0].to(self.device)
         if self.begun == 0:
             self._fit(*data)
-        before = float(self.gp.inducing.horizon)
+        else:
+            warn_outgrown(self.gp.inducing, times[-1])
         self.gp.posterior.begin(self.gp.kernel, times[:, None])
-        self._warn_outgrown(before)
         self.begun += 1
         self.attach_task(*data)
 
@@ -146,17 +145,6 @@ class SeriesGP(SeriesModule):
             fit_series(self.gp.kernel, self.gp.likelihood, times, *self.gp.map.encode(y, mask))
         for value in (*self.gp.kernel.parameters(), *self.gp.likelihood.parameters(), *self.gp.map.buffers()):
             value.data.copy_(of_first_process(value.data))
-
-    def _warn_outgrown(self, before: float) -> None:
-        """Warn once the stream has outgrown its planned length."""
-        now, num_inducing = float(self.gp.inducing.horizon), self.hparams["num_inducing"]
-        if self.begun > 0 and now > before:
-            rank_zero_warn(
-                f"the stream is longer than the {before:,.0f} units of time planned for: the same {num_inducing} "
-                f"inducing variables now stand for {now:,.0f}, and their resolution falls accordingly. Start with the "
-                "horizon that you expect, and as many more variables, to keep it",
-                category=ResolutionWarning,
-            )
 
     def attach_task(self, *data: Tensor) -> None:
         """Attach the data of the task that has begun.

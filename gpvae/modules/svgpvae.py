@@ -22,7 +22,7 @@ from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.locations import StaticInput, located
 from gpvae.vae.networks import Networks, Noise
 from gpvae.vae.options import Consolidation, Hyperparameters, Schedule, check_options
-from gpvae.vae.principal_components import start_at_principal_components
+from gpvae.vae.principal_components import start_model
 from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
 from gpvae.vae.step import Step
@@ -52,6 +52,9 @@ class SVGPVAE(VAEModule):
         noise: Noise of the variables: `predicted` from the latents and the clock, one for each `variable`, or one
             `shared` by all, as in the paper. Default: shared if `shared_noise` is true, otherwise predicted.
         kernel: Kernel of the latent functions, with a lengthscale for each latent dimension.
+        waves: Periods of waves with slowly changing amplitudes that are added to the kernel, such as 24 and 12 hours;
+            none if not given. Such a kernel is fitted, in closed form, to the principal components of the first task,
+            and its inducing variables are ChosenCosines or a CosineExpansion, which know the periods.
         shortest: Shortest lengthscale to start from, in units of time (hours for ERA5).
         longest: Longest lengthscale to start from; those of the latent dimensions are log-spaced in between. If not
             given, all start from the shortest.
@@ -103,6 +106,7 @@ class SVGPVAE(VAEModule):
         networks: Networks = "residual",
         noise: Noise | None = None,
         kernel: KernelName = "rbf",
+        waves: list[float] | None = None,
         shortest: float = 3.0,
         longest: float | None = None,
         horizon: float | None = None,
@@ -197,13 +201,13 @@ class SVGPVAE(VAEModule):
         """
         self.check_task(*data)
         times = data[0].to(self.device)
+        if self.begun == 0:
+            start_model(self.vae, *data)
         horizon = self._planned if self.hparams["horizon"] is None else self.hparams["horizon"]
         self.resolution.begin(self.vae, times, horizon)
         self.vae.posterior.begin(self.vae.kernel, times[:, None])
         self.begun += 1
         self.attach_task(*data)
-        if self.begun == 1 and self._task is not None:
-            start_at_principal_components(self._task)
 
     def attach_task(self, *data: Tensor) -> None:
         """Attach the data of the task that has begun, and compute once what does not change during it.
@@ -211,9 +215,7 @@ class SVGPVAE(VAEModule):
         Args:
             data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
         """
-        times, *values = data
-        y, mask = self.vae.join(*values)
-        self._task = task = SeriesTask(self.vae, times, y, mask, fixed=not self._trained_in_gp(), values=values)
+        self._task = task = SeriesTask(self.vae, *data, fixed=not self._trained_in_gp())
         if self.ewc is not None:
             self._num_values = self._total(torch.tensor(task.num_observed(), device=self.device))
         if self.replay is not None and self.learned > 0:
