@@ -74,6 +74,12 @@ class Fields:
         return Coordinates(*(self.file_coordinates or self.coordinates[:2]), self.origin)
 
     @property
+    def positions(self) -> NDArray[np.float64]:
+        """Latitude, longitude and, if it is known, height of each series `[S, P]`."""
+        height = [self.statics["height"]] if "height" in self.statics else []
+        return np.stack([self.latitude, self.longitude, *height], axis=-1)
+
+    @property
     def step(self) -> float:
         """The hours from one time of the files to the next, as a median; 1 if there is only one time."""
         hours = self.hours if self.file_hours is None else self.file_hours

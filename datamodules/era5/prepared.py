@@ -208,8 +208,7 @@ def _fit_scaling(fields: Fields, values: Tensor) -> Scaling:
     if fields.held_out is None:
         return Scaling.fit(fields.variables, values, mask)
     mask[torch.from_numpy(fields.held_out)] = False
-    columns = [fields.latitude, fields.longitude, *([fields.statics["height"]] if "height" in fields.statics else [])]
-    return Scaling.fit(fields.variables, values, mask, torch.from_numpy(np.stack(columns, -1)))
+    return Scaling.fit(fields.variables, values, mask, torch.from_numpy(fields.positions))
 
 
 def scale_task(

@@ -53,7 +53,7 @@ class Scaling:
         pooled = sums.sum(dim=0) / count.sum(dim=0)
         own = sums / count.clamp(min=1)
         per_location = torch.tensor([variable.per_location for variable in variables])
-        expected = pooled if positions is None else expected_means(positions, own, count > 0, pooled)
+        expected = pooled if positions is None else expected_means(positions, own, count > 0, pooled)[0]
         mean = torch.where(per_location, own.where(count > 0, expected), pooled)
         squares = torch.zeros_like(pooled)
         for (some, observed), centre in zip(parts, mean.split(SERIES_AT_ONCE), strict=True):
@@ -86,7 +86,7 @@ class Scaling:
         return torch.stack(columns, dim=-1)
 
 
-def expected_means(positions: Tensor, means: Tensor, known: Tensor, otherwise: Tensor) -> Tensor:
+def expected_means(positions: Tensor, means: Tensor, known: Tensor, otherwise: Tensor) -> tuple[Tensor, Tensor]:
     """The means `[S, V]` that a plane through known ones gives, curved along the last coordinate, by least squares.
 
     Args:
@@ -94,15 +94,23 @@ def expected_means(positions: Tensor, means: Tensor, known: Tensor, otherwise: T
         means: Means `[S, V]`.
         known: Which of them are known `[S, V]`.
         otherwise: Means of variables of which too few are known `[V]`.
+
+    Returns:
+        The means, and the mean square of their errors, found by leaving out known ones one by one `[V]`.
     """
-    centred = (positions - positions.mean(0)) / positions.std(0).clamp_min(1e-9)
+    centred = (positions - positions.mean(0)) / positions.std(0, correction=0).clamp_min(1e-9)
     design = torch.cat([torch.ones_like(centred[:, :1]), centred, centred[:, -1:].square()], -1)
     result = otherwise.expand_as(means).clone()
+    errors = torch.zeros_like(otherwise)
     for number, rows in enumerate(known.unbind(-1)):
-        if int(rows.sum()) > 2 * design.shape[1]:
-            weights = torch.linalg.lstsq(design[rows], means[rows, number, None]).solution
-            result[:, number] = (design @ weights)[:, 0]
-    return result
+        values, own = means[rows, number, None], design[rows]
+        residual, leverage = values - otherwise[number], torch.zeros_like(values)
+        if len(own) > 2 * own.shape[1]:
+            inverse = torch.linalg.pinv(own)
+            result[:, number] = (design @ (inverse @ values))[:, 0]
+            residual, leverage = values - own @ (inverse @ values), (own * inverse.mT).sum(-1, keepdim=True)
+        errors[number] = (residual / (1 - leverage).clamp_min(1e-3)).square().mean() if len(own) else 0.0
+    return result, errors
 
 
 def _observed(variables: Sequence[Variable], values: Tensor, mask: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from torch import Tensor
 from datamodules.era5.description import Coordinates
 from datamodules.era5.fields import Fields
 from datamodules.era5.prepared import Prepared
+from datamodules.era5.scaling import expected_means
 from datamodules.era5.value_digests import Digest, from_plain, to_plain
 from datamodules.era5.variables import Variable
 from datamodules.stream import ChangedTask, TaskStream
@@ -104,6 +105,22 @@ class SeriesData(TaskStream):
     def statics(self) -> Mapping[str, NDArray[np.float64]]:
         """What the files say of each location beside its values, such as its `height`, `[S]`."""
         return self.fields.statics
+
+    @property
+    def mean_errors(self) -> Tensor:
+        """The variance of each variable at a location never seen that comes from not knowing its own mean `[V]`.
+
+        It is on the scale of the model, and 0 for variables with a common mean.
+        """
+        fields, prepared = self._ready()
+        scaling, held_out = prepared.scaling, fields.held_out
+        known = torch.ones_like(scaling.mean, dtype=torch.bool)
+        if held_out is not None:
+            known[torch.from_numpy(held_out)] = False
+        common = (scaling.mean * known).sum(0) / known.sum(0)
+        _, errors = expected_means(torch.from_numpy(fields.positions), scaling.mean, known, common)
+        own = torch.tensor([variable.per_location for variable in fields.variables])
+        return torch.where(own, errors / scaling.deviation.square(), 0.0)
 
     @property
     def file_coordinates(self) -> Coordinates:

@@ -16,7 +16,6 @@ from datamodules.era5 import Coordinates, SeriesDescription
 from datamodules.era5.scaling import expected_means
 from gpvae.modules import SVGPVAE, SeriesModule
 from gpvae.saved.selection import find_locations, nearest_locations, pairs_of
-from gpvae.utils.resizable import assign
 from gpvae.vae.locations import Locations
 
 #: Columns of a table that say where locations are.
@@ -53,14 +52,13 @@ def with_locations(
     if same.all():
         yield description, torch.from_numpy(best)
         return
-    kept, indices = (locations.coordinates.clone(), locations.values.clone()), torch.from_numpy(best)
+    number, indices = len(locations.coordinates), torch.from_numpy(best)
     new = torch.from_numpy(pairs[~same])
     try:
         indices[torch.from_numpy(~same)] = locations.add(new, _statics(given, ~same))
         yield _extended(description, locations, new), indices
     finally:
-        for buffer, value in zip((locations.coordinates, locations.values), kept, strict=True):
-            assign(buffer, value)
+        locations.keep_first(number)
 
 
 def _pairs(given: Any) -> NDArray[np.float64] | None:  # noqa: ANN401
@@ -98,7 +96,7 @@ def _extended(description: SeriesDescription, locations: Locations, new: Tensor)
     pooled = scaling.mean.mean(0)
     means = torch.cat([scaling.mean, pooled.expand(len(new), -1)])
     per_location = torch.tensor([variable.per_location for variable in scaling.variables])
-    found = torch.where(per_location, expected_means(positions, means, known, pooled), pooled)
+    found = torch.where(per_location, expected_means(positions, means, known, pooled)[0], pooled)
     latitude, longitude = new.numpy().T
 
     def longer(coordinates: Coordinates) -> Coordinates:

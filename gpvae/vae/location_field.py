@@ -62,6 +62,7 @@ class LocationField(nn.Module):
             some = seen[fitted_locations(len(seen))]
             device = locations.coordinates.device
             observed = select_rows(mask, some).to(device)
+            locations.seen[seen.to(device)] = True
             self.basis.fit(locations.positions(seen), select_rows(y, some).to(device), observed)
         system = _Normal(self.basis, locations, y, mask)
         self.num_values, self.power = system.counts.sum(), system.squares / system.counts.sum(0).clamp_min(1)

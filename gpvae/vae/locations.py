@@ -30,6 +30,8 @@ class Locations(Resizable):
     values: Tensor
     standard: Tensor
     origin: Tensor
+    seen: Tensor
+    mean_errors: Tensor
 
     def __init__(self, names: Sequence[StaticInput] = ()) -> None:
         super().__init__()
@@ -38,6 +40,8 @@ class Locations(Resizable):
         self.register_buffer("values", torch.zeros(0, len(self._constant), dtype=torch.float64))
         self.register_buffer("standard", torch.zeros(2, len(self._constant), dtype=torch.float64))  # centre, scale
         self.register_buffer("origin", torch.zeros((), dtype=torch.int64))  # seconds since 1970
+        self.register_buffer("seen", torch.zeros(0, dtype=torch.bool))  # in the first task
+        self.register_buffer("mean_errors", torch.zeros(1, dtype=torch.float64))
 
     @property
     def configuration(self) -> str:
@@ -53,13 +57,21 @@ class Locations(Resizable):
         """Whether there are any."""
         return len(self.coordinates) > 0
 
-    def set(self, coordinates: Tensor, statics: Mapping[str, Tensor], origin: np.datetime64) -> None:
+    def set(
+        self,
+        coordinates: Tensor,
+        statics: Mapping[str, Tensor],
+        origin: np.datetime64,
+        mean_errors: Tensor | None = None,
+    ) -> None:
         """Set all locations, once; their inputs are standardised over them.
 
         Args:
             coordinates: Latitude and longitude in degrees, `[S, 2]`.
             statics: Other inputs, such as `height`, `[S]` each.
             origin: The time, UTC, from which hours are counted.
+            mean_errors: Variance of each variable at locations never seen that comes from not knowing their own mean,
+                `[V]`; none if not given.
 
         Raises:
             ValueError: An input is not among them.
@@ -69,6 +81,9 @@ class Locations(Resizable):
         assign(self.values, values)
         scale = (values - values.mean(0)).square().mean(0).sqrt()
         assign(self.standard, torch.stack([values.mean(0), scale.where(scale > 0, 1.0)]))
+        assign(self.seen, torch.zeros(len(coordinates), dtype=torch.bool))
+        if mean_errors is not None:
+            assign(self.mean_errors, mean_errors)
         self.origin.fill_(int(origin.astype("datetime64[s]").astype(np.int64)))
 
     def add(self, coordinates: Tensor, statics: Mapping[str, Tensor]) -> Tensor:
@@ -77,7 +92,17 @@ class Locations(Resizable):
         indices = torch.arange(len(self.coordinates), len(self.coordinates) + len(coordinates))
         assign(self.coordinates, torch.cat([self.coordinates, coordinates.to(self.coordinates)]))
         assign(self.values, torch.cat([self.values, values.to(self.values)]))
+        assign(self.seen, torch.cat([self.seen, torch.zeros_like(self.seen[:1]).expand(len(coordinates))]))
         return indices
+
+    def keep_first(self, number: int) -> None:
+        """Keep only the first locations."""
+        for buffer in (self.coordinates, self.values, self.seen):
+            assign(buffer, buffer[:number])
+
+    def excess(self, locations: Tensor) -> Tensor:
+        """The variance at locations never seen that comes from not knowing their own means, `[B, V]`."""
+        return self.mean_errors * (~self.seen[locations])[:, None]
 
     def _stack(self, coordinates: Tensor, statics: Mapping[str, Tensor]) -> Tensor:
         given = {"latitude": coordinates[:, 0], "longitude": coordinates[:, 1], **statics}
@@ -117,11 +142,11 @@ class Locations(Resizable):
         return torch.from_numpy(mean_cos_zenith(seconds, latitude, longitude).T).to(times)[..., None]
 
 
-def located(stream: Any) -> tuple[Tensor, dict[str, Tensor], np.datetime64]:  # noqa: ANN401
-    """Coordinates, statics and origin of the locations of a stream, for `Locations.set`.
+def located(stream: Any) -> tuple[Tensor, dict[str, Tensor], np.datetime64, Tensor]:  # noqa: ANN401
+    """Coordinates, statics, origin and errors of means of the locations of a stream, for `Locations.set`.
 
     Args:
-        stream: A stream of series with `coordinates` and `statics`.
+        stream: A stream of series with `coordinates`, `statics` and `mean_errors`.
 
     Raises:
         ValueError: It has none.
@@ -133,4 +158,5 @@ def located(stream: Any) -> tuple[Tensor, dict[str, Tensor], np.datetime64]:  # 
         )
     latitude, longitude, origin = stream.coordinates
     coordinates = torch.from_numpy(np.stack([latitude, longitude], -1).astype(np.float64))
-    return coordinates, {name: torch.from_numpy(values) for name, values in stream.statics.items()}, origin
+    statics = {name: torch.from_numpy(values) for name, values in stream.statics.items()}
+    return coordinates, statics, origin, stream.mean_errors

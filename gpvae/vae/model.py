@@ -108,7 +108,7 @@ class GPVAE(nn.Module):
         if not isinstance(self.field, LocationField):
             return (inputs,)
         features = self.field.basis(self.locations.positions(series))
-        return inputs, features, self.field.basis.excess(features)
+        return inputs, features, self.field.basis.excess(features) + self.locations.excess(series)
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor, series: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`."""

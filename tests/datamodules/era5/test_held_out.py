@@ -99,6 +99,17 @@ def test_own_means_of_held_out_locations_follow_from_their_height() -> None:
     assert float((ours - theirs).abs().max()) < 300
 
 
+def test_errors_of_means_are_known() -> None:
+    """With heights they are small beside the weather; without, pressure at a location never seen is a guess."""
+    known, guessed = (stream(mountains(height), test_locations=7).mean_errors for height in (True, False))
+    assert known[0] == guessed[0] == 0  # temperature has a common mean
+    made, complete = stream(test_locations=7), stream()
+    held_out, deviation = made.held_out_locations, complete._prepared().scaling.deviation[1]
+    ours, theirs = (part._prepared().scaling.mean[held_out, 1] for part in (made, complete))
+    assert 0.1 < float(((ours - theirs) / deviation).square().mean() / known[1]) < 10
+    assert float(guessed[1]) > 100 * float(known[1])
+
+
 def test_files_hold_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPVAE_DATA_DIR", str(tmp_path))
     memory, disk = (stream(test_locations=7, on_disk=on_disk) for on_disk in (False, True))
@@ -119,6 +130,8 @@ def test_means_on_a_curved_plane_are_found_exactly_and_few_are_not_extrapolated(
     known = torch.ones(40, 2, dtype=torch.bool)
     known[20:, 0] = False
     known[4:, 1] = False
-    found = expected_means(positions, means, known, torch.tensor([7.0, 7.0]).double())
+    found, errors = expected_means(positions, means, known, torch.tensor([7.0, 7.0]).double())
+    assert float(errors[0]) < 1e-12
+    assert float(errors[1]) == pytest.approx(float((means[:4, 1] - 7).square().mean()))
     torch.testing.assert_close(found[:, 0], means[:, 0])
     assert found[:, 1].tolist() == [7.0] * 40
