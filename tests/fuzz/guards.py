@@ -37,7 +37,9 @@ class Guard:
     def _note(self, event: str, args: tuple[Any, ...]) -> None:
         if event == "socket.connect" and isinstance(args[1], tuple):
             self.trespass = self.trespass or f"connects to {args[1]}"
-        elif event in CHANGES or (event == "open" and isinstance(args[2], int) and args[2] & WRITING):
+        opened = event == "open" and isinstance(args[2], int) and args[2] & WRITING
+        changed = event in CHANGES and args[-1] in (-1, None)  # other paths begin at a folder that is open
+        if opened or changed:
             self._note_path(args[0])
 
     def _note_path(self, path: Any) -> None:  # noqa: ANN401

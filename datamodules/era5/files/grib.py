@@ -5,6 +5,8 @@ from pathlib import Path
 
 import xarray as xr
 
+from datamodules.era5.files.damage import explained
+from datamodules.era5.files.extras import require
 from datamodules.era5.files.sizes import check_cells
 from gpvae.utils.extras import require
 
@@ -26,18 +28,12 @@ def open_grib(path: Path, name: str, stack: ExitStack) -> list[xr.Dataset]:
     require("cfgrib", "grib", f"{name} is a GRIB file")
     from cfgrib import xarray_store
 
-    try:
-        num_points = _largest_field(path)
-    except Exception as error:  # anything that the libraries raise for a damaged file
-        raise _damaged(name, error) from error
-    check_cells(num_points, name)
     options = {"indexpath": "", "time_dims": ("valid_time",), "errors": "raise"}
-    try:
+    with explained(name):
+        check_cells(_largest_field(path), name)
         datasets = xarray_store.open_variable_datasets(str(path), backend_kwargs=options, cache=False)
         for data in datasets:
             stack.callback(data.close)
-    except Exception as error:  # anything that the libraries raise for a damaged file
-        raise _damaged(name, error) from error
     if not datasets:
         raise ValueError(f"{name} is a GRIB file without any field. Download it again.")
     return datasets
@@ -55,7 +51,3 @@ def _largest_field(path: Path) -> int:
             finally:
                 eccodes.codes_release(message)
     return largest
-
-
-def _damaged(name: str, error: Exception) -> ValueError:
-    return ValueError(f"{name} is damaged and cannot be opened: {error}. Download it again.")

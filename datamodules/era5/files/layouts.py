@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from datamodules.era5.files.coordinates import normalise
+from datamodules.era5.files.damage import explained
 from datamodules.era5.files.file_part import FilePart, step_of
 from datamodules.era5.files.grid import Grid, join_locations
 from datamodules.era5.files.levels import split_levels
@@ -33,6 +34,11 @@ def file_parts(data: xr.Dataset, name: str, location: Sequence[float] | None = N
     Raises:
         ValueError: It has no times or locations, or they are not understood.
     """
+    with explained(name):
+        return _file_parts(data, name, location)
+
+
+def _file_parts(data: xr.Dataset, name: str, location: Sequence[float] | None) -> list[FilePart]:
     data = _without_members(normalise(data, name, location), name)
     grid, data = Grid.of(data, name)
     versions = [data]

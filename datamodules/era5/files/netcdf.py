@@ -7,6 +7,7 @@ import netCDF4
 import xarray as xr
 
 from datamodules.era5.files.classic_netcdf import expected_size
+from datamodules.era5.files.damage import explained
 from datamodules.era5.files.sizes import StoredArray, check_arrays
 
 HDF, CLASSIC = b"\x89HDF", b"CDF"
@@ -48,18 +49,12 @@ def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
     Raises:
         ValueError: It cannot be opened, or takes more memory than there is.
     """
-    try:
-        arrays = _arrays(path)
-    except Exception as error:  # anything that the libraries raise for a damaged file
-        raise _damaged(name, error) from error
-    check_arrays(arrays, name)
-    try:
+    with explained(name):
+        check_arrays(_arrays(path), name)
         data = stack.enter_context(xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False))
         for variable in data.variables.values():
             if variable.ndim <= 1:
                 variable.load()
-    except Exception as error:  # anything that the libraries raise for a damaged file
-        raise _damaged(name, error) from error
     return data
 
 
@@ -71,7 +66,3 @@ def _arrays(path: Path) -> list[StoredArray]:
             StoredArray(variable.shape, tuple(chunk) if isinstance(chunk, list) else None)
             for variable, chunk in zip(data.variables.values(), chunks, strict=True)
         ]
-
-
-def _damaged(name: str, error: Exception) -> ValueError:
-    return ValueError(f"{name} is damaged and cannot be opened: {error}. Download it again.")

@@ -67,6 +67,8 @@ def open_table(path: Path, name: str) -> xr.Dataset:
         )
     columns = {column: _numbers(table[column], name) for column in table.columns}
     fields = {column: values for column, values in columns.items() if values is not None}
+    if not fields:
+        raise ValueError(f"{name} has no column of numbers beside times and locations: is it the right file?")
     return _by_location(times, [place for place in places if place is not None], fields, units, name)
 
 
