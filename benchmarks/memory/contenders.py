@@ -50,6 +50,9 @@ def sizes(**values: list[Any]) -> dict[str, dict[str, Any]]:
 
 #: The GP-VAE without what this package adds to its networks and its memory.
 FORMER: dict[str, Any] = {
+    "inducing": "CosS",
+    "kernel": "rbf",
+    "waves": None,
     "networks": "mlp",
     "noise": "variable",
     "schedule": "constant",

@@ -36,6 +36,10 @@ def check_options(options: Mapping[str, Any]) -> None:
         raise ValueError(f"noise is {options['noise']}, but shared_noise is true: leave out shared_noise")
     if options["latents"] == "field" and options["sites_folder"] is not None:
         raise ValueError("sites_folder is for the sites of many series; a field has one site, which stays in memory")
+    if options["waves"] and options["networks"] == "mlp":
+        raise ValueError(
+            "waves are fitted to principal components, where networks: mlp does not start: leave one of them out"
+        )
     if not 0 <= options["left_out"] < 1:
         raise ValueError(f"left_out must be a share from 0 to less than 1, got {options['left_out']}")
     build_family(options)
