@@ -128,8 +128,7 @@ def fit_waves(kernel: WaveKernel, encoder: Encoder, task: TaskData) -> None:
         encoder: An encoder that starts at the principal components of the task.
         task: The first task.
     """
-    if encoder.linear is None:
-        raise ValueError("waves are fitted to principal components, which networks: mlp does not start from")
+    assert encoder.linear is not None
     some = torch.linspace(0, len(task.y) - 1, min(len(task.y), MAX_SERIES)).round().long()
     y, mask = (select_rows(part, some).to(task.times.device) for part in (task.y, task.mask))
     with torch.no_grad():

@@ -6,7 +6,6 @@ from pathlib import Path
 import xarray as xr
 
 from datamodules.era5.files.damage import explained
-from datamodules.era5.files.extras import require
 from datamodules.era5.files.sizes import check_cells
 from gpvae.utils.extras import require
 
