@@ -86,3 +86,16 @@ def test_a_variable_over_the_same_dimension_twice(tmp_path: Path) -> None:
         data.createVariable("blh", "f4", ("longitude", "latitude", "longitude"))
     with pytest.raises(ValueError, match=r"blh in .*a.nc is damaged: it has dimensions .*Download it again"):
         read_era5(str(tmp_path / "a.nc"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("time,latitude,longitude,t2m\n", "a.csv has no rows below its header"),
+        ("time,name\n2020-01-01,a\n2020-01-02,b\n", "a.csv has no column of numbers beside times and locations"),
+    ],
+)
+def test_tables_without_values(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_era5(str(tmp_path / "a.csv"))

@@ -50,6 +50,8 @@ def open_table(path: Path, name: str) -> xr.Dataset:
     except Exception as error:  # anything that pandas raises for what is not a table
         raise ValueError(f"{name} cannot be read as a table: {error}") from error
     check_number(table.shape[1], "columns", name)
+    if not len(table):
+        raise ValueError(f"{name} has no rows below its header: leave it out, or download it again.")
     units: dict[str, str] = {}
     for column in map(str, table.columns):
         header = _HEADER.match(column)
