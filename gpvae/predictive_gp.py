@@ -25,6 +25,7 @@ from gpvae.utils.describe import describe
 from gpvae.utils.linalg import cholesky, matvec
 from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.stream_inputs import StreamInputs
+from gpvae.utils.threads import one_at_a_time
 from gpvae.utils.transactional import Transactional
 
 Arrays = ArrayLike | Tensor
@@ -76,6 +77,7 @@ class PredictiveGP(Transactional):
         """The family of inducing variables with the highest bound."""
         return self.posterior.inducing
 
+    @one_at_a_time
     @torch.no_grad()
     def bound(self) -> Tensor:
         """The bound on the log evidence of all data so far, `[*L]`, if kernel and noise have not changed."""
@@ -83,6 +85,7 @@ class PredictiveGP(Transactional):
             return self.posterior.c.expand(self.kernel.batch_shape)
         return self.posterior.present(self.kernel)[1].log_evidence()
 
+    @one_at_a_time
     def latent(self, x: Arrays, joint: bool = False) -> Distribution:
         """The posterior of f: marginals `[*L, N]`, or their joint distribution.
 
@@ -115,6 +118,7 @@ class PredictiveGP(Transactional):
         mean, var = (torch.cat(values, -1) for values in zip(*parts, strict=True))
         return Normal(prior_mean + mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt())
 
+    @one_at_a_time
     def predict(self, x: Arrays, *, noise: Arrays | float | None = None, joint: bool = False) -> Distribution:
         """The predictive distribution of y at each input.
 
@@ -135,6 +139,7 @@ class PredictiveGP(Transactional):
                 return MultivariateNormal(f.mean, to_linear_operator(f.covariance_matrix + added))
             return predictive(likelihood, f.mean, f.variance)
 
+    @one_at_a_time
     @torch.no_grad()
     def sample(self, x: Arrays, num_samples: int = 1, seed: int | None = None) -> Tensor:
         """Draw functions f from the posterior, jointly over the inputs, `[num_samples, *L, N]`.
@@ -151,6 +156,7 @@ class PredictiveGP(Transactional):
         z = torch.randn(num_samples, *f.mean.shape, dtype=L.dtype, device=L.device, generator=rng)
         return f.mean + matvec(L, z)
 
+    @one_at_a_time
     @torch.no_grad()
     def reconstruct(self, x: Arrays) -> Normal:
         """The finite-basis reconstruction f ≈ Σ u_m g_m(x), u ~ q(u) (section 3.2 and appendix C).
