@@ -23,6 +23,8 @@ from gpvae.utils import checks
 class OnlineGP(PredictiveGP):
     """A Gaussian process that learns from a stream, batch by batch, at constant cost, and keeps none of the data.
 
+    Threads may share it: a prediction waits for the end of an update, and is that of before or after it.
+
     Args:
         inducing: A family of inducing variables; several, which are all updated, while the one with the highest bound
             predicts; or `"auto"` for LegS and CosS.

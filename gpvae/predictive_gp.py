@@ -27,6 +27,7 @@ from gpvae.utils.describe import describe
 from gpvae.utils.linalg import cholesky, matvec
 from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.stream_inputs import StreamInputs
+from gpvae.utils.threads import one_at_a_time
 from gpvae.utils.transactional import Transactional
 
 Arrays = ArrayLike | Tensor
@@ -80,6 +81,7 @@ class PredictiveGP(Transactional):
         """The family of inducing variables with the highest bound."""
         return self.posterior.inducing
 
+    @one_at_a_time
     @torch.no_grad()
     def bound(self) -> Tensor:
         """The bound on the log evidence of all data so far, `[*L]`, if kernel and noise have not changed."""
@@ -89,6 +91,7 @@ class PredictiveGP(Transactional):
         process = self._process()
         return memory + process.log_evidence if isinstance(process, ConditionedProcess) else memory
 
+    @one_at_a_time
     def latent(self, x: Arrays, joint: bool = False) -> Distribution:
         """The posterior of f: marginals `[*L, N]`, or their joint distribution.
 
@@ -129,6 +132,7 @@ class PredictiveGP(Transactional):
         """The noise variance of a Gaussian likelihood."""
         return self.likelihood.noise if is_gaussian(self.likelihood) else None
 
+    @one_at_a_time
     def predict(self, x: Arrays, *, noise: Arrays | float | None = None, joint: bool = False) -> Distribution:
         """The predictive distribution of y at each input.
 
@@ -149,6 +153,7 @@ class PredictiveGP(Transactional):
                 return MultivariateNormal(f.mean, to_linear_operator(f.covariance_matrix + added))
             return predictive(likelihood, f.mean, f.variance)
 
+    @one_at_a_time
     @torch.no_grad()
     def sample(self, x: Arrays, num_samples: int = 1, seed: int | None = None) -> Tensor:
         """Draw functions f from the posterior, jointly over the inputs, `[num_samples, *L, N]`.
@@ -165,6 +170,7 @@ class PredictiveGP(Transactional):
         z = torch.randn(num_samples, *f.mean.shape, dtype=L.dtype, device=L.device, generator=rng)
         return f.mean + matvec(L, z)
 
+    @one_at_a_time
     @torch.no_grad()
     def sample_targets(self, x: Arrays, num_samples: int = 1) -> Tensor:
         """Draw observations y from the posterior, jointly over the inputs, `[num_samples, *L, N]`.
