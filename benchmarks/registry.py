@@ -33,6 +33,7 @@ BENCHMARKS = (
     Benchmark("lightning_overhead", "overhead of Lightning over the plain library", (25, 20), ("--training-only",)),
     Benchmark("nlpd", "test NLPD, compared with targets", (37, 20), ("--data", "solar", "skillcraft")),
     Benchmark("hyperparameter_fit", "log evidence and time of a fit, compared with a search over a grid", (180, 8)),
+    Benchmark("bank", "test NLPD of a bank of kernels, compared with one kernel", (420, 6)),
     Benchmark("features", "error of random features by sampling method", (15, 5)),
     Benchmark("vae_steps", "training steps of the GP-VAE, computed once for each task or in every step", (190, 10)),
     Benchmark("vae_line_up", "training steps of the GP-VAE, compared with one in gpytorch", (70, 12)),
