@@ -40,6 +40,7 @@ BENCHMARKS = (
         "a Kalman filter and smoother of a Matérn process, beside LegS and CosS, on Solar and Audio",
         (400, 15),
     ),
+    Benchmark("bank", "test NLPD of a bank of kernels, compared with one kernel", (420, 6)),
     Benchmark("features", "error of random features by sampling method", (15, 5)),
     Benchmark("vae_steps", "training steps of the GP-VAE, computed once for each task or in every step", (190, 10)),
     Benchmark("vae_line_up", "training steps of the GP-VAE, compared with one in gpytorch", (70, 12)),

@@ -34,6 +34,8 @@ from gpvae.predictive_gp import Arrays
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils.linalg import JitterWarning
 
+#: Maximum number of members: 6 lengthscales at 4 noise levels.
+DEFAULT_SIZE = 24
 #: Degrees of freedom that the first guess of a scale counts for.
 PRIOR_DOF = 4.0
 #: Minimum number of points that a bank is built from.
@@ -73,7 +75,7 @@ class Bank(PredictiveBank):
         kernel: Kernel,
         likelihood: Likelihood,
         *,
-        size: int | None = 24,
+        size: int | None = DEFAULT_SIZE,
         mean: Mean | None = None,
         **options: Any,
     ) -> None:
@@ -168,9 +170,7 @@ class Bank(PredictiveBank):
         if train_hyperparameters:
             raise ValueError("the kernels of a bank are not trained: their weights and scales follow the stream")
         begin = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", JitterWarning)  # too smooth a member; its weight will tell
-            super().update(x, y, **options)
+        super().update(x, y, **options)
         self.seconds = time.perf_counter() - begin
         return self
 
@@ -179,6 +179,13 @@ class Bank(PredictiveBank):
         self, posterior: StreamingPosterior, likelihood: Likelihood, x: Tensor, y: Tensor, training: Training
     ) -> None:
         """Weigh the members by what they predicted for a task, and learn it; see `OnlineGP.learn`."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", JitterWarning)  # of too smooth a member; its weight will tell
+            self._learn(posterior, likelihood, x, y, training)
+
+    def _learn(
+        self, posterior: StreamingPosterior, likelihood: Likelihood, x: Tensor, y: Tensor, training: Training
+    ) -> None:
         number = next(i for i, other in enumerate(self.posteriors) if other is posterior)
         log_weights, dof, square = self.log_weights[number], self.dof[number], self.square[number]
         y = y.expand(*self.kernel.batch_shape, len(x))

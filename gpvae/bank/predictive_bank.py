@@ -33,6 +33,11 @@ class PredictiveBank(OnlineGP):
         return self.kernel.batch_shape[0]
 
     @property
+    def num_bytes(self) -> int:
+        """Memory that the state takes."""
+        return sum(t.numel() * t.element_size() for t in (*self.buffers(), *self.parameters()))
+
+    @property
     def weights(self) -> Tensor:
         """Weights of the members, `[B, *L]`; they sum to one."""
         return self.log_weights[int(self.best)].softmax(0)
@@ -153,13 +158,12 @@ class PredictiveBank(OnlineGP):
         families = [f"{type(p.inducing).__name__}({p.inducing.num_inducing})" for p in self.posteriors]
         kernel, likelihood = self.strongest()
         weight = float(self.weights.reshape(self.num_members, -1).mean(-1).max())
-        held = sum(t.numel() * t.element_size() for t in (*self.buffers(), *self.parameters()))
         parts = [families[0] if len(families) == 1 else f"[{', '.join(families)}]", f"{self.num_members} members"]
         if self.built:
             parts.append(f"strongest ({weight:.0%}): {describe(kernel)}, {describe(likelihood)}")
         taken = "" if self.seconds is None else f", {self.seconds:.2g} s for the last update"
         points = f"{int(self.inputs.num_points):,} points learnt"
-        return f"{type(self).__name__}({', '.join(parts)}; {points}; {held / 1e6:.1f} MB{taken})"
+        return f"{type(self).__name__}({', '.join(parts)}; {points}; {self.num_bytes / 1e6:.1f} MB{taken})"
 
 
 def _moments(f: Normal) -> tuple[Tensor, Tensor]:

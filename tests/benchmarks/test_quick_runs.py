@@ -10,6 +10,7 @@ import torch
 
 #: Benchmarks and the data that they need.
 CHEAP = {
+    "bank": "solar.mat",
     "features": None,
     "hyperparameter_fit": "solar.mat",
     "path_memory": "powerplant.txt",
