@@ -231,7 +231,7 @@ class StreamingGP(ContinualModule):
     def on_train_end(self) -> None:
         """Warn with the number of variables that the whole stream needs, if they were too few."""
         if ResolutionWarning in self._warned:
-            warn_unresolved(self.gp.inducing, self.gp.kernel, stacklevel=3)
+            warn_unresolved(self.gp.inducing, self.gp.kernel, self.gp.left_over, stacklevel=3)
 
     def on_validation_epoch_end(self) -> None:
         """Also log the bound on the log evidence of all data so far."""
