@@ -9,7 +9,7 @@ from gpytorch.likelihoods import Likelihood
 from torch import Tensor, nn
 
 from gpvae import hyperparameters
-from gpvae.diagnostics import warn_misfit, warn_unresolved
+from gpvae.diagnostics import LeftOver, warn_far_from_mean, warn_misfit, warn_unresolved
 from gpvae.inducing import InducingVariables
 from gpvae.inducing.auto import as_families
 from gpvae.inference import Training, absorb, best_bound, check_finite
@@ -39,6 +39,9 @@ class OnlineGP(PredictiveGP):
         buffer_size: Points given one by one wait until there are this many and are then consolidated as one batch;
             predictions take them into account from the first. 1 consolidates each at once.
     """
+
+    #: What the inducing variables could not follow at the last update.
+    left_over = LeftOver()
 
     def fit_hyperparameters(
         self,
@@ -182,9 +185,14 @@ class OnlineGP(PredictiveGP):
             bounds = [float(posterior.site.log_evidence().sum()) for posterior in self.posteriors]
             self.best.fill_(bounds.index(max(bounds)))
         self.input_dim.fill_(x.shape[-1])
-        too_few = warn_unresolved(self.inducing, self.kernel, stacklevel=5)
-        if not too_few and at_optimum and is_gaussian(self.likelihood):
-            warn_misfit(self.posterior, self.kernel, likelihood or self.likelihood, x, y, stacklevel=6)
+        likelihood = likelihood or self.likelihood
+        self.left_over = LeftOver.of(self.posterior, self.kernel, likelihood, x, int(self.inputs.num_points))
+        if warn_unresolved(self.inducing, self.kernel, self.left_over, stacklevel=5):
+            return
+        if at_optimum and is_gaussian(likelihood):
+            far = warn_far_from_mean(self.kernel, likelihood.noise, x, y, stacklevel=6)
+            if not far:
+                warn_misfit(self.posterior, self.kernel, likelihood, x, y, stacklevel=6)
 
     def replace_inducing(self, inducing: InducingVariables) -> "OnlineGP":
         """Continue with another family, or more variables of the same, keeping what has been learnt.
@@ -194,10 +202,13 @@ class OnlineGP(PredictiveGP):
         """
         (family,) = as_families([inducing])
         posterior = copy.deepcopy(self.posterior)
+        posterior.lost.zero_()
         posterior.replace(self.kernel, family)
         self.posteriors = nn.ModuleList([posterior])  # type: ignore[assignment]
         self.best.zero_()
-        warn_unresolved(self.inducing, self.kernel, stacklevel=3)
+        num_points = int(self.inputs.num_points)
+        self.left_over = LeftOver(float(posterior.lost) / max(num_points, 1), num_points=num_points)
+        warn_unresolved(self.inducing, self.kernel, self.left_over, stacklevel=3)
         return self
 
     def check(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:

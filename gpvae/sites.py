@@ -110,6 +110,10 @@ class Transport:
         like = like.detach()
         return cls(like[..., :0], like[..., :0, :0])
 
+    def loss(self, site: Site) -> Tensor:
+        """½ tr(G R), in nats: what the site says about directions that w cannot see, `[*B]`."""
+        return torch.zeros_like(site.c) if self.R is None else 0.5 * (site.G * self.R).sum((-2, -1)).detach()
+
     def __call__(self, site: Site) -> Site:
         """The site on w."""
         c, h, G = site.c, site.h, site.G

@@ -60,6 +60,7 @@ class StreamingPosterior(Resizable):
     G: Tensor
     L: Tensor
     kernel_parameters: Tensor
+    lost: Tensor
 
     def __init__(self, inducing: InducingVariables, power: float = 0.0) -> None:
         super().__init__()
@@ -70,6 +71,8 @@ class StreamingPosterior(Resizable):
         self.power = power
         for name, shape in (("c", ()), ("h", (0,)), ("G", (0, 0)), ("L", (0, 0)), ("kernel_parameters", (0,))):
             self.register_buffer(name, torch.zeros(shape, dtype=torch.float64))
+        self.register_buffer("lost", torch.zeros((), dtype=torch.float64), persistent=False)
+        self._task_lost = 0.0
 
     @property
     def configuration(self) -> str:
@@ -118,10 +121,17 @@ class StreamingPosterior(Resizable):
     def task(self, kernel: Kernel) -> tuple[Frame, Site]:
         """The frame of the present task, and the past site transported to it."""
         frame, transport = self.task_frame(kernel)
+        remembers = self._unchanged(kernel) and not self.inducing.forgets
+        self._task_lost = float(transport.loss(self.site).mean()) if remembers else 0.0
         return frame, transport(self.site)
 
     def end(self, frame: Frame, site: Site) -> None:
-        """Consolidate a task: its frame and site become the past."""
+        """Consolidate a task: its frame and site become the past, and what its transport has lost is added to `lost`.
+
+        `lost`, in nats, averaged over latent dimensions, serves warnings; it is not part of the state.
+        """
+        self.lost += self._task_lost
+        self._task_lost = 0.0
         self._set_site(site)
         assign(self.L, frame.L)
         assign(self.kernel_parameters, flat_parameters(frame.kernel))

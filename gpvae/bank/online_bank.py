@@ -22,7 +22,7 @@ from gpvae.bank.members import (
     spread,
 )
 from gpvae.bank.predictive_bank import PredictiveBank
-from gpvae.diagnostics import warn_unresolved
+from gpvae.diagnostics import LeftOver, warn_unresolved
 from gpvae.hyperparameters import HyperparameterWarning
 from gpvae.hyperparameters.prior_mean import PriorMean
 from gpvae.inducing import InducingVariables
@@ -91,7 +91,9 @@ class Bank(PredictiveBank):
         gaussian = is_gaussian(likelihood)
         if mean is None:
             mean = ConstantMean(batch_shape=outputs) if gaussian else ZeroMean()
-        super().__init__(inducing, kernel, likelihood, mean=mean, **options)
+        super().__init__(
+            inducing, kernel, likelihood, mean=mean, buffer_size=1, **options
+        )  # weights follow each update
         self.size = size
         self.mean = PriorMean(mean, outputs, fitted=not gaussian)
         self.learns_scale = gaussian and all(p.requires_grad for p in likelihood.parameters())
@@ -220,8 +222,12 @@ class Bank(PredictiveBank):
         """Select the family that predicted best, and warn if its variables are too few for the strongest member."""
         self.best.fill_(int(self.log_weights.logsumexp(1).reshape(len(self.posteriors), -1).sum(-1).argmax()))
         self.input_dim.fill_(x.shape[-1])
-        self.inputs.record(x)
-        warn_unresolved(self.inducing, self.strongest()[0], stacklevel=5)
+        num_points = int(self.inputs.num_points)
+        likelihood = likelihood or self.likelihood
+        self.left_over = LeftOver.of(
+            self.posterior, self.kernel, likelihood, x, num_points, member=self.strongest_member
+        )
+        warn_unresolved(self.inducing, self.strongest()[0], self.left_over, stacklevel=5)
 
     def replace_inducing(self, inducing: InducingVariables) -> "Bank":
         """Continue with another family, or more variables of the same, keeping what has been learnt."""

@@ -52,9 +52,14 @@ class PredictiveBank(OnlineGP):
         """The mean of s ~ inverse gamma(dof / 2, square / 2), of every family, `[F, B, *L]`."""
         return self.square / (self.dof - 2)
 
+    @property
+    def strongest_member(self) -> int:
+        """Index of the member with the largest weight."""
+        return int(self.log_weights[int(self.best)].reshape(self.num_members, -1).sum(-1).argmax())
+
     def strongest(self) -> tuple[Kernel, Likelihood]:
         """Kernel and likelihood of the member with the largest weight, scale included, for use in other models."""
-        index = int(self.log_weights[int(self.best)].reshape(self.num_members, -1).sum(-1).argmax())
+        index = self.strongest_member
         kernel, likelihood = member_kernel(self.kernel, index), member_likelihood(self.likelihood, index)
         if self.learns_scale:
             scale = self.scale[index]

@@ -33,6 +33,8 @@ class InducingVariables(Resizable, ABC):
 
     #: Whether hyperparameters may change after the first task.
     follows_kernel = True
+    #: Whether the older past is forgotten by intention.
+    forgets = False
 
     num_advances: Tensor
 

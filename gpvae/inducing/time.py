@@ -142,6 +142,7 @@ class WindowedMemory(TimeMemory):
         window: Length θ of the window; the length of the first task if not given.
     """
 
+    forgets = True
     window: Tensor
 
     def __init__(self, num_inducing: int, origin: float | None = None, window: float | None = None) -> None:
