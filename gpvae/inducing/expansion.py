@@ -8,8 +8,8 @@ from torch import Tensor
 
 from gpvae.inducing.base import check_dim
 from gpvae.inducing.chosen import NUM_MODULATIONS, ChosenCosines, _pivots
-from gpvae.kernels import variance
-from gpvae.utils.linalg import INITIAL_JITTER, identity_like, solve_lower
+from gpvae.kernels import covariance, variance
+from gpvae.utils.linalg import INITIAL_JITTER, cholesky, identity_like, solve_lower
 from gpvae.utils.resizable import assign
 
 #: Largest number of elements of a kernel matrix at the quadrature nodes, 1 GB for all latents.
@@ -54,7 +54,8 @@ class CosineExpansion(ChosenCosines):
 
     def waves(self, x: Tensor) -> Tensor:
         """φ_m(x), `[N, M]`, at inputs `[N, 1]` within the horizon."""
-        plain = self.measure.basis((x[:, 0] - self.origin) / self.length)
+        length = self.length.clamp_min(torch.finfo(self.length.dtype).tiny)
+        plain = self.measure.basis((x[:, 0] - self.origin) / length)
         return self._with_waves(x[:, 0], plain)[:, self.chosen]
 
     def kuf(self, kernel: Kernel, x: Tensor) -> Tensor:
@@ -62,6 +63,12 @@ class CosineExpansion(ChosenCosines):
         self.require_started()
         check_dim(self, x, 1)
         return torch.where(self._inside(x), self.kuu(kernel) @ self.waves(x).mT, super().kuf(kernel, x))
+
+    def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
+        """Covariances of the expansion, and of the kernel where both inputs are beyond the horizon."""
+        a, _ = self.features(kernel, cholesky(self.kuu(kernel)), x)
+        beyond = ~self._inside(x)
+        return torch.where(beyond[:, None] & beyond, covariance(kernel, x, x), a.mT @ a)
 
     def features(self, kernel: Kernel, L: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         """Lᵀφ and its squared norm within the horizon, those of the kernel beyond it."""
@@ -75,7 +82,8 @@ class CosineExpansion(ChosenCosines):
 
     def _inside(self, x: Tensor) -> Tensor:
         """Which inputs are within the horizon, `[N]`."""
-        return (x[:, 0] >= self.origin) & (x[:, 0] <= self.end)
+        margin = 1e-9 * (self.length + self.end.abs())
+        return (x[:, 0] >= self.origin - margin) & (x[:, 0] <= self.end + margin)
 
     def _candidates(self, num_nodes: int) -> tuple[Tensor, Tensor]:
         """Midpoints s_q `[Q]`, by which cosines are exactly orthogonal, and all candidates at them, `[Q, D]`."""

@@ -94,3 +94,21 @@ def test_sums_over_a_doubled_horizon_keep_their_total(doublings: int) -> None:
     assert again.shape == w.shape
     assert torch.allclose(again.sum(-1), w.sum(-1))
     assert bool((again[..., len(TIMES) // 2**doublings :] == 0).all())
+
+
+def test_a_first_task_without_extent_is_a_constant() -> None:
+    kernel = kernel_of()
+    family = CosineExpansion(4, periods=PERIODS).advance(kernel, torch.full((3, 1), 5.0, dtype=torch.float64))
+    a, prior = Frame.of(family, kernel).features(torch.full((1, 1), 5.0, dtype=torch.float64))
+    assert bool(torch.isfinite(a).all())
+    assert bool((prior > 0).all())
+
+
+def test_covariances_of_values_are_those_of_features_and_of_the_kernel_beyond() -> None:
+    kernel = kernel_of()
+    frame = frame_of(kernel)
+    x = torch.tensor([[3.0], [50.0], [300.0]], dtype=torch.float64)
+    K, (a, prior) = frame.inducing.kff(kernel, x), frame.features(x)
+    assert torch.allclose(K.diagonal(dim1=-2, dim2=-1), prior, rtol=1e-5)
+    assert torch.allclose(K[..., :2, 2], (a.mT @ a)[..., :2, 2], rtol=1e-4, atol=1e-6)
+    assert float(torch.linalg.eigvalsh(K).min()) > -1e-6
