@@ -59,13 +59,15 @@ class SeriesData(TaskStream):
     def changed_tasks(self, before: Mapping[str, Any], num_tasks: int) -> list[ChangedTask]:
         """The tasks whose values have changed since they were learnt, with variables and hours.
 
+        The digests in the checkpoint are kept, as those of tasks whose data are not here.
+
         Args:
             before: The identity of the data in a checkpoint.
             num_tasks: The number of tasks that were learnt.
         """
-        if DIGESTS not in before or self.synthetic:
+        if self._data is None or DIGESTS not in before or self.synthetic:
             return []
-        fields, prepared = self._ready()
+        fields, prepared = self._data
         self._learnt = from_plain(before[DIGESTS])[:num_tasks]
         names = [variable.short_name for variable in fields.variables]
         changed = []
