@@ -184,8 +184,9 @@ def warn_misfit(
         return
     warnings.warn(
         f"squared residuals of this task are on average {excess:.0f} times the predictive variance: kernel and noise, "
-        "fitted to earlier data, do not suit these, and predictions are overconfident. Train them in every task "
-        "(train_hyperparameters=True; in configs hyperparameters: train_always), or fit them to a longer first task",
+        "fitted to earlier data, do not suit these, and predictions are overconfident. Use a bank of them (gpvae.Bank; "
+        "in configs hyperparameters: bank), fit them to a longer first task, or train them in every task "
+        "(train_hyperparameters=True; in configs hyperparameters: train_always), which is less stable",
         MisfitWarning,
         stacklevel=stacklevel,
     )
