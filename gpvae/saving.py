@@ -106,11 +106,10 @@ def _arguments(module: nn.Module) -> dict[str, Any]:
         names = {"batch_shape"} if isinstance(module, kernels.ScaleKernel) else set()
         names |= {"active_dims"} if module.active_dims is not None else set()
     names |= {name for name in signature(type(module).__init__).parameters if name in READ or hasattr(module, name)}
-    found = {
-        name: READ.get(name, lambda m, name=name: getattr(m, name))(module)
-        for name in names - {"self", "eps", "kernels"}
-    }
-    return {name: _plain_value(value) for name, value in found.items()}
+    names -= {"self", "eps", "kernels"}
+    found = {name: READ[name](module) if name in READ else getattr(module, name) for name in names}
+    plain = {name: _plain_value(value) for name, value in found.items()}
+    return {name: value for name, value in plain.items() if value is not None}
 
 
 def _plain_value(value: Any) -> Any:  # noqa: ANN401

@@ -91,7 +91,7 @@ class StreamingPosterior(Resizable):
 
     @torch.no_grad()
     def check_state(self, kernel: Kernel) -> None:
-        """Raise ValueError unless site and factor are finite, of matching shapes, and suit the family and the kernel."""
+        """Raise ValueError unless site and factor are finite, of matching shapes, and suit family and kernel."""
         if not self.started:
             return
         *batch, M, _ = self.L.shape
