@@ -226,7 +226,7 @@ class PredictiveGP(Transactional):
 
     def __repr__(self) -> str:
         """Family, kernel, noise, mean and number of points."""
-        families = [f"{type(p.inducing).__name__}({p.inducing.num_inducing})" for p in self.posteriors]
+        families = [posterior.inducing.title for posterior in self.posteriors]
         parts = [families[0] if len(families) == 1 else f"[{', '.join(families)}]"]
         parts += [describe(self.kernel), describe(self.likelihood)]
         if self.mean.can_be_fitted:

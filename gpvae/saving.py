@@ -59,6 +59,8 @@ def to_plain(module: nn.Module) -> dict[str, Any]:
     plain: dict[str, Any] = {"class": name, "arguments": _arguments(module)}
     if isinstance(module, kernels.AdditiveKernel | kernels.ProductKernel):
         plain["parts"] = [to_plain(kernel) for kernel in module.kernels]
+    if isinstance(module, inducing.Composed):
+        plain["parts"] = [to_plain(part) for part in module.parts]
     if isinstance(module, Module):
         if any(True for _ in module.named_priors()):
             raise TypeError(f"{name} has a prior, which cannot be saved; save state_dict() instead")
@@ -106,7 +108,7 @@ def _arguments(module: nn.Module) -> dict[str, Any]:
         names = {"batch_shape"} if isinstance(module, kernels.ScaleKernel) else set()
         names |= {"active_dims"} if module.active_dims is not None else set()
     names |= {name for name in signature(type(module).__init__).parameters if name in READ or hasattr(module, name)}
-    names -= {"self", "eps", "kernels"}
+    names -= {"self", "eps", "kernels", "parts"}
     found = {name: READ[name](module) if name in READ else getattr(module, name) for name in names}
     plain = {name: _plain_value(value) for name, value in found.items()}
     return {name: value for name, value in plain.items() if value is not None}
