@@ -3,12 +3,13 @@
 import copy
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from gpytorch.likelihoods import Likelihood
 from torch import Tensor, nn
 
-from gpvae import hyperparameters
+from gpvae import hyperparameters, saving
 from gpvae.diagnostics import LeftOver, warn_far_from_mean, warn_misfit, warn_unresolved
 from gpvae.inducing import InducingVariables
 from gpvae.inducing.auto import as_families
@@ -210,6 +211,38 @@ class OnlineGP(PredictiveGP):
         self.left_over = LeftOver(float(posterior.lost) / max(num_points, 1), num_points=num_points)
         warn_unresolved(self.inducing, self.kernel, self.left_over, stacklevel=3)
         return self
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file: classes by name, their arguments, and the state. `OnlineGP.load` reads it.
+
+        Args:
+            path: The file, which is replaced if it exists.
+
+        Raises:
+            TypeError: Kernel, likelihood, mean or family is of a class of yours; save `state_dict()` instead.
+        """
+        parts = {"kernel": self.kernel, "likelihood": self.likelihood, "mean": self.mean.mean}
+        model: dict[str, Any] = {name: saving.to_plain(part) for name, part in parts.items()}
+        model["inducing"] = [saving.to_plain(posterior.inducing) for posterior in self.posteriors]
+        options = {"power": self.posterior.power, "time_unit": self.inputs.time_unit}
+        saving.save(model | {"options": options | {"buffer_size": self.recent.capacity}}, self.state_dict(), path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "OnlineGP":
+        """The model that `save` has written. Only known classes are built and only tensors read: no code is run.
+
+        Args:
+            path: The file.
+
+        Raises:
+            ValueError: The file names other classes, or its state contradicts itself.
+        """
+        model, state = saving.load(path)
+        kernel, likelihood, mean = (saving.from_plain(model[name]) for name in ("kernel", "likelihood", "mean"))
+        families = [saving.from_plain(plain) for plain in model["inducing"]]
+        gp = cls(families, kernel, likelihood, mean=mean, **model["options"])
+        gp.load_state_dict(state)
+        return gp
 
     def check(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
         """Convert inputs to `[N, D]` and targets to `[*L, N]`; raise if they are not valid."""

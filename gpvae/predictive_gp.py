@@ -1,8 +1,9 @@
 """A Gaussian process over a stream as a function to query: posterior, predictions, samples."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import torch
 from gpytorch.distributions import MultivariateNormal
 from gpytorch.kernels import Kernel
@@ -29,6 +30,9 @@ from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.stream_inputs import StreamInputs
 from gpvae.utils.threads import one_at_a_time
 from gpvae.utils.transactional import Transactional
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Arrays = ArrayLike | Tensor
 
@@ -183,6 +187,33 @@ class PredictiveGP(Transactional):
         y = Normal(f, self.likelihood.noise.sqrt()) if hasattr(self.likelihood, "noise") else self.likelihood(f)
         return y.sample()
 
+    def plot(self, x: Arrays | None = None, *, num_points: int = 500) -> "Figure":
+        """Draw the predictive mean and the central 95 % of the predictive distribution over one input.
+
+        Args:
+            x: Inputs `[N]`, in order; from the first input learnt to the last if not given.
+            num_points: Number of inputs, if they are not given.
+        """
+        from matplotlib.figure import Figure  # imported only if needed
+
+        if x is None:
+            if not bool(torch.isfinite(self.inputs.low)):
+                raise RuntimeError("nothing has been learnt yet: give the inputs to draw")
+            numbers = torch.linspace(float(self.inputs.low), float(self.inputs.high), num_points, dtype=torch.float64)
+            x = self.inputs.times(numbers.numpy()) if self.inputs.are_times else numbers
+        if self._checked_inputs(x).shape[-1] != 1:
+            raise ValueError("only functions of one input are drawn; predict(x) has the values of others")
+        predicted = self.predict(x)
+        mean, spread = (v.reshape(-1, v.shape[-1]).numpy() for v in (predicted.mean, 1.96 * predicted.variance.sqrt()))
+        at = np.asarray(x).reshape(-1)
+        figure = Figure(figsize=(8, 3), layout="constrained")
+        axes = figure.subplots()
+        for i, (centre, half) in enumerate(zip(mean, spread, strict=True)):
+            axes.fill_between(at, centre - half, centre + half, alpha=0.25, color=f"C{i}", linewidth=0)
+            axes.plot(at, centre, color=f"C{i}")
+        axes.set_title(repr(self), fontsize="small", loc="left", wrap=True)
+        return figure
+
     @torch.no_grad()
     def reconstruct(self, x: Arrays) -> Normal:
         """The finite-basis reconstruction f ≈ Σ u_m g_m(x), u ~ q(u) (section 3.2 and appendix C).
@@ -199,6 +230,17 @@ class PredictiveGP(Transactional):
         spread = (half @ q.root).norm(dim=-1).clamp_min(torch.finfo(half.dtype).tiny)
         return Normal(self.mean(x) + matvec(half, q.mean), spread)
 
+    def check_state(self) -> None:
+        """Raise ValueError if a state that has been loaded contradicts itself."""
+        for name, parameter in self.named_parameters():
+            if not bool(torch.isfinite(parameter).all()):
+                raise ValueError(f"the state has NaN or infinite values in {name}")
+        if not 0 <= int(self.best) < len(self.posteriors):
+            raise ValueError(f"the state says that family {int(self.best)} of {len(self.posteriors)} predicts")
+        for posterior in self.posteriors:
+            posterior.check_state(self.kernel)
+        self.recent.check_state()
+
     def _checked_inputs(self, x: Arrays, *, learn: bool = False, batched: bool = False) -> Tensor:
         x = self.inputs.convert(x, self.posterior.h, learn=learn, batched=batched)
         dim = self.recent.x.shape[-1] or int(self.input_dim)
@@ -210,7 +252,7 @@ class PredictiveGP(Transactional):
 
     def __repr__(self) -> str:
         """Family, kernel, noise, mean and number of points."""
-        families = [f"{type(p.inducing).__name__}({p.inducing.num_inducing})" for p in self.posteriors]
+        families = [posterior.inducing.title for posterior in self.posteriors]
         parts = [families[0] if len(families) == 1 else f"[{', '.join(families)}]"]
         parts += [describe(self.kernel), describe(self.likelihood)]
         if self.mean.can_be_fitted:

@@ -41,7 +41,7 @@ NUM_ROWS = 1 + max(last for _, last, _, _ in PLACES.values())
 GROUPS = {
     "streaming GP": (
         *("online_gp", "predictive_gp", "observations", "methods", "diagnostics", "inference", "natural_gradients"),
-        *("bounds", "streaming", "posteriors", "sites"),
+        *("bounds", "streaming", "posteriors", "sites", "saving"),
     ),
     "kernels": ("kernels", "likelihoods"),
     "interfaces": ("sklearn", "river", "botorch"),

@@ -50,6 +50,11 @@ class InducingVariables(Resizable, ABC):
         """The family and its number of variables."""
         return f"{type(self).__name__}(num_inducing={self.num_inducing})"
 
+    @property
+    def title(self) -> str:
+        """The family and its number of variables, for people."""
+        return f"{type(self).__name__}({self.num_inducing})"
+
     @abstractmethod
     def kuu(self, kernel: Kernel) -> Tensor:
         """cov(u, u), `[*L, M, M]`."""
@@ -155,6 +160,12 @@ class Functionals(InducingVariables):
     def combine(self, K: Tensor) -> Tensor:
         """Wᵀ K over the axis of the nodes: `[*L, Q, N]` to `[*L, M, N]`; the identity unless overridden."""
         return K
+
+    def __add__(self, other: "Functionals") -> "Functionals":
+        """Both families side by side; see `Composed`."""
+        from gpvae.inducing.composed import Composed  # which is one of these
+
+        return Composed(self, other)
 
     def kuu(self, kernel: Kernel) -> Tensor:
         """Wᵀ k(nodes, nodes) W."""

@@ -64,11 +64,13 @@ class CosineExpansion(ChosenCosines):
         check_dim(self, x, 1)
         return torch.where(self._inside(x), self.kuu(kernel) @ self.waves(x).mT, super().kuf(kernel, x))
 
-    def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
+    def kff(self, kernel: Kernel, x: Tensor, other: Tensor | None = None) -> Tensor:
         """Covariances of the expansion, and of the kernel where both inputs are beyond the horizon."""
-        a, _ = self.features(kernel, cholesky(self.kuu(kernel)), x)
-        beyond = ~self._inside(x)
-        return torch.where(beyond[:, None] & beyond, covariance(kernel, x, x), a.mT @ a)
+        other = x if other is None else other
+        L = cholesky(self.kuu(kernel))
+        (a, _), (b, _) = self.features(kernel, L, x), self.features(kernel, L, other)
+        beyond = ~self._inside(x)[:, None] & ~self._inside(other)
+        return torch.where(beyond, covariance(kernel, x, other), a.mT @ b)
 
     def features(self, kernel: Kernel, L: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         """Lᵀφ and its squared norm within the horizon, those of the kernel beyond it."""

@@ -38,6 +38,12 @@ class RecentPoints(Resizable):
         """Number of points."""
         return len(self.x)
 
+    def check_state(self) -> None:
+        """Raise ValueError unless all points are complete."""
+        same = self.y.shape == self.noise.shape == self.weights.shape and self.y.shape[-1:] == self.x.shape[:1]
+        if len(self) and not (same and all(bool(torch.isfinite(v).all()) for v in (self.x, self.y, self.weights))):
+            raise ValueError("the state has recent points that are incomplete or not finite")
+
     def hold(self, points: Observations) -> None:
         """Hold these points in place of those so far."""
         noise = torch.full_like(points.y, torch.nan) if points.noise is None else points.noise

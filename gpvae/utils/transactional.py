@@ -32,4 +32,10 @@ class Transactional(nn.Module):
     def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """Load the state of a module built in the same way; on any error this module stays as it was."""
         with self.all_or_nothing():
-            return super().load_state_dict(state_dict, *args, **kwargs)
+            loaded = super().load_state_dict(state_dict, *args, **kwargs)
+            self.check_state()
+            return loaded
+
+    def check_state(self) -> None:
+        """Raise ValueError if a state that has been loaded contradicts itself."""
+        return
