@@ -36,6 +36,8 @@ COMMON: dict[str, str | int | float | bool] = {
     "latent_dim": 20,
     "longest": 100.0,
     "horizon": 0.0,
+    "kernel": "rbf",
+    "waves": "null",
     "networks": "mlp",
     "noise": "variable",
     "schedule": "constant",

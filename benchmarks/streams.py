@@ -27,10 +27,10 @@ Fitted = tuple[Kernel, GaussianLikelihood]
 CHUNK = 1000
 
 
-def fit(tasks: Sequence[Task], family: InducingVariables) -> Fitted:
-    """An RBF kernel, with a lengthscale per input dimension, and noise, fitted to the first task."""
+def fit(tasks: Sequence[Task], family: InducingVariables, base: type[Kernel] = RBFKernel) -> Fitted:
+    """A kernel, with a lengthscale per input dimension, and noise, fitted to the first task."""
     dim = tasks[0].x_train.shape[-1]
-    kernel = ScaleKernel(RBFKernel(ard_num_dims=dim if dim > 1 else None))
+    kernel = ScaleKernel(base(ard_num_dims=dim if dim > 1 else None))
     model = OnlineGP(family, kernel, GaussianLikelihood(), mean=ZeroMean())
     with expected_warnings():
         model.fit_hyperparameters(tasks[0].x_train, tasks[0].y_train)

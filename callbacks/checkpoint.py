@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -18,6 +17,7 @@ from callbacks.continual import continual_module
 from callbacks.results_folder import ResultsWriter
 from gpvae.modules import ContinualModule
 from gpvae.utils.atomic import publish
+from gpvae.utils.checksums import check_archive
 
 #: Entries of every checkpoint of a run, and those that resuming the training requires as well.
 REQUIRED_KEYS: dict[str, type] = {"state_dict": dict, "hyper_parameters": dict, "datamodule_hyper_parameters": dict}
@@ -129,7 +129,7 @@ def read_checkpoint(path: Path, *, resume: bool = False) -> dict[str, Any]:
         ValueError: The file is damaged, names functions to call, or is not a checkpoint of a run.
     """
     try:
-        _check_checksums(path)
+        check_archive(path)
         checkpoint: Any = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file can raise anything
         unsafe = re.search(r"GLOBAL ([\w.]+) ", str(error))
@@ -161,10 +161,3 @@ def load_state(module: ContinualModule, checkpoint: dict[str, Any], path: Path) 
     except Exception as error:  # of several types, for names, shapes and types
         reason = " ".join(str(error).split())
         raise ValueError(f"{path} is not a checkpoint of {type(module).__name__}: {reason}") from error
-
-
-def _check_checksums(path: Path) -> None:
-    """Raise if a checksum in the archive is wrong; torch does not check them."""
-    with zipfile.ZipFile(path) as archive:
-        if (damaged := archive.testzip()) is not None:
-            raise zipfile.BadZipFile(damaged)

@@ -18,10 +18,10 @@ from gpvae.utils.lead_times import GROUPS, lead_group
 
 
 class Comparison:
-    """References for a stream, and the errors of a validation beside theirs.
+    """References for a stream, and the errors of a validation compared with theirs.
 
-    References learn the training values of the tasks that the module has learnt, from the stream: a run that is
-    resumed has them anew, and nothing is saved. All work on series; the points of a stream are one series.
+    References learn the training values of the tasks that the module has learnt, from the stream: a resumed run
+    computes them again, and nothing is saved. All work on series; the points of a stream are one series.
 
     Args:
         stream: The stream.

@@ -1,6 +1,6 @@
 """Checks that a run is resumed with the data of its checkpoint."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +15,8 @@ from gpvae.modules.configuration import Differences
 CHECKPOINT_KEY = "data_identity"
 #: Entries with the description of the data, see `TaskStream.describe`, and the class of the module.
 DESCRIPTION_KEY, CLASS_KEY = "data_description", "module_class"
+#: The part of an identity that also tells whether the values of the first task have changed.
+FIRST_TASK = "values of the first task"
 #: Numbers may differ by this much between processors.
 TOLERANCE = 1e-6
 
@@ -23,7 +25,8 @@ def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> Differ
     """Raise unless a checkpoint is of the same stream; options in `TaskStream.resumable` may differ.
 
     So a run takes more data of the same stream: those that were learnt before are identified by variables, locations,
-    first hour and scale of the first task, or task by task.
+    first hour and scale of the first task, and by digests of every task. Where the user accepts changes, the data of
+    learnt tasks may differ, but for the first, which sets the scale.
 
     Args:
         checkpoint: The checkpoint.
@@ -38,17 +41,32 @@ def check_same_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> Differ
     num_begun, num_learnt = (int(checkpoint["state_dict"][name]) if now else 0 for name in ("begun", "learned"))
     if num_learnt > stream.num_tasks and "points of task" in now:
         raise _too_few_tasks(num_learnt, stream)
-    differing = _differing_parts(checkpoint.get(CHECKPOINT_KEY, {}), now, num_begun)
-    if differing:
-        details = "; ".join(f"{name}: {detail}" for name, detail in differing.items() if detail)
+    before = checkpoint.get(CHECKPOINT_KEY, {})
+    differing = _differing_parts(before, now)
+    changed = stream.changed_tasks(before, num_begun) if differing.keys() <= {FIRST_TASK} else []
+    details = differing | {task.name: task.detail for task in changed}
+    fixed = list(differing | {task.name: "" for task in changed if task.number == 1})
+    if fixed or (changed and not stream.accept_changes):
+        raise _other_data(fixed or list(details), details, acceptable=not fixed)
+    if changed and changed[-1].number > num_learnt:
         raise ValueError(
-            f"the data are not those that the checkpoint was made with: {' and '.join(differing)} differ, though the "
-            f"options are the same{f' ({details})' if details else ''}. Give the original data, with new data after "
-            "them, or start without a checkpoint"
+            f"the checkpoint is within task {num_begun}, whose data have changed ({changed[-1].detail}): give the "
+            "original data, or resume from the checkpoint of the task before"
         )
     if num_learnt > stream.num_tasks:
         raise _too_few_tasks(num_learnt, stream)
     return changes
+
+
+def accepted_data(checkpoint: Mapping[str, Any], stream: TaskStream) -> Differences:
+    """The data that have changed since they were learnt, of a checkpoint that `check_same_data` has let through.
+
+    Args:
+        checkpoint: The checkpoint.
+        stream: The stream of this run.
+    """
+    changed = stream.changed_tasks(checkpoint.get(CHECKPOINT_KEY, {}), int(checkpoint["state_dict"]["learned"]))
+    return {f"data, {task.name}": ("as learnt", task.detail or "other points") for task in changed}
 
 
 def check_same_tasks(trainer: Trainer, stream: TaskStream) -> None:
@@ -92,21 +110,26 @@ def _too_few_tasks(num_learnt: int, stream: TaskStream) -> ValueError:
     )
 
 
-def _differing_parts(before: Mapping[str, Any], now: Mapping[str, Any], num_begun: int) -> dict[str, str]:
-    """The parts of the identity that differ, with old and new values where they can be told.
+def _other_data(differing: Sequence[str], details: Mapping[str, str], *, acceptable: bool) -> ValueError:
+    listed = "; ".join(f"{name}: {detail}" for name, detail in details.items() if detail)
+    accept = (
+        "; to go on all the same, add --accept changed: what was learnt from them stays, and config_history.yaml "
+        "records the change"
+    )
+    return ValueError(
+        f"the data are not those that the checkpoint was made with: {' and '.join(differing)} differ, though the "
+        f"options are the same{f' ({listed})' if listed else ''}. Give the original data, with new data after "
+        f"them, or start without a checkpoint{accept if acceptable else ''}"
+    )
 
-    A part that is a list has an entry for each task, of which those count that were learnt or begun.
-    """
-    differing: dict[str, str] = {}
-    for name in now:
-        if name not in before:
-            continue
-        if isinstance(now[name], list):
-            pairs = zip(before[name][:num_begun], now[name], strict=False)
-            differing |= {f"{name} {task}": "" for task, (old, new) in enumerate(pairs, start=1) if old != new}
-        elif not _equal(before[name], now[name]):
-            differing[name] = _describe(before[name], now[name])
-    return differing
+
+def _differing_parts(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+    """The tensors and texts of the identity that differ, with old and new values; the rest is compared by task."""
+    return {
+        name: _describe(before[name], now[name])
+        for name in now
+        if name in before and isinstance(now[name], Tensor | str) and not _equal(before[name], now[name])
+    }
 
 
 def _equal(before: Any, now: Any) -> bool:  # noqa: ANN401

@@ -157,7 +157,7 @@ class TaskReport(ResultsWriter, Callback):
             title = f"Before each task was learnt, by how many {unit} ahead: mean over tasks"
             screen.print(title, terminal.lead_table(self.foresight), sep="\n")
         if folder is not None:
-            screen.print(f"Logs, scores and checkpoints are in {folder}", soft_wrap=True, highlight=False, markup=False)
+            screen.print(f"Logs, scores and checkpoints are in {folder}", soft_wrap=True, highlight=False)
 
     def state_dict(self) -> dict[str, Any]:
         """The scores so far, as a list for each column, and the rows of foresight."""

@@ -17,11 +17,11 @@ Duplicates = Literal["refuse", "drop", "keep"]
 
 
 class DataTable(GrowingStream):
-    """The rows of your own files: csv, Parquet or netCDF, with one target and one or more inputs.
+    """A table of your own, as CSV, Parquet or netCDF files, with one target and one or more inputs.
 
-    Rows without a target are left out. Times, such as 2020-01-31 06:00 (UTC unless they say otherwise), become hours.
-    Rows may be added, in the same files or in new ones, if they come after those that are there: a run that is given
-    again learns the tasks that have become whole.
+    Rows without a target are left out. Times, such as 2020-01-31 06:00 (UTC unless they have an offset), become hours.
+    You may add rows, to the same files or in new ones, after the existing ones. Run the command again, and it learns
+    the tasks that have become complete.
 
     Args:
         paths: Names of files or patterns such as `data/*.csv`, read in order of name; all have the same columns.

@@ -2,6 +2,7 @@
 
 import hashlib
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -11,16 +12,16 @@ from torch import Tensor
 from datamodules.point_scale import PointScale
 from datamodules.point_stream import PointStream
 from datamodules.splits import Task, checked_keys, hold_out, task_ends
-from datamodules.stream import check_minimum
+from datamodules.stream import ChangedTask, check_minimum
 
 
 class GrowingStream(PointStream):
     """Points that keep arriving, divided into tasks by their number or by an extent of the input.
 
-    Tasks, held-out points and scale depend on nothing that comes later. So a run that is given again when points have
-    been added learns the new tasks, and ends as one run over all points would. Points after the last whole task wait
-    until there are enough of them. The training points of the first task set the scale: they span [0, 1] in every
-    dimension of the input, and their targets have mean 0 and variance 1.
+    Tasks, held-out points and scale do not depend on later points. When points have been added, a repeated run learns
+    the new tasks and ends exactly as one run over all points would. Points after the last whole task wait until there
+    are enough of them. The training points of the first task set the scale: they span [0, 1] in every dimension of the
+    input, and their targets have mean 0 and variance 1.
 
     Args:
         points_per_task: The number of points in each task, including those held out for test.
@@ -156,6 +157,16 @@ class GrowingStream(PointStream):
     def identity(self) -> dict[str, Any]:
         """A digest of the points of each task, as measured; empty until `setup`."""
         return {"points of task": self._digests} if self._digests else {}
+
+    def changed_tasks(self, before: Mapping[str, Any], num_tasks: int) -> list[ChangedTask]:
+        """The tasks whose points have changed since they were learnt.
+
+        Args:
+            before: The identity of the data in a checkpoint.
+            num_tasks: The number of tasks that were learnt.
+        """
+        pairs = zip(before.get("points of task", [])[:num_tasks], self._digests, strict=False)
+        return [ChangedTask(n, f"points of task {n}") for n, (old, new) in enumerate(pairs, start=1) if old != new]
 
 
 def _equal(values: Tensor) -> bool:

@@ -12,8 +12,8 @@ import requests
 from datamodules.covid_deaths import deaths_in_santa_catarina
 from datamodules.data_folder import data_dir
 from gpvae.utils.atomic import replacing
-from gpvae.utils.checks import nearest
 from gpvae.utils.locks import exclusive
+from gpvae.utils.spelling import nearest
 
 BASE_URL = "https://raw.githubusercontent.com"
 

@@ -2,13 +2,27 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from lightning.pytorch import LightningDataModule
 from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 
 from datamodules.public_files import fetch
+
+
+class ChangedTask(NamedTuple):
+    """A task whose data have changed since they were learnt.
+
+    Args:
+        number: The task, from 1.
+        name: What has changed, such as `values of task 2`.
+        detail: In which way; may be empty.
+    """
+
+    number: int
+    name: str
+    detail: str = ""
 
 
 class TaskStream(LightningDataModule, ABC):
@@ -116,6 +130,15 @@ class TaskStream(LightningDataModule, ABC):
     def identity(self) -> dict[str, Any]:
         """What identifies the data beyond the options, by name, as tensors or text; none for files checked by hash."""
         return {}
+
+    def changed_tasks(self, before: Mapping[str, Any], num_tasks: int) -> list[ChangedTask]:
+        """The tasks whose data have changed since they were learnt; none for files checked by hash.
+
+        Args:
+            before: The identity of the data in a checkpoint.
+            num_tasks: The number of tasks that were learnt.
+        """
+        return []
 
     def describe(self) -> dict[str, Any]:
         """What checkpoints keep of the data, as tensors and plain values, so that a run is readable without them."""

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from gpvae.utils.checks import nearest
+from gpvae.utils.spelling import nearest
 
 SEPARATORS = (",", ";", "\t")
 

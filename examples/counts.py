@@ -1,11 +1,11 @@
-"""A stream of counts, with calibrated prediction intervals."""
+"""Learn a stream of counts, with calibrated prediction intervals."""
 
 # %% [markdown]
 # # A stream of counts
 #
-# Cases per week, arrivals per hour, photons per second: counts come in streams too, and often scatter more than a
-# Poisson distribution allows. Here ten batches arrive one after the other, and each is seen once. At the end the model
-# predicts all of them: which intervals contain 90 % of counts, and do they?
+# Cases per week, arrivals per hour, photons per second: counts often arrive as a stream, and often vary more than a
+# Poisson distribution allows. In this example, ten batches arrive one after the other and the model sees each of them
+# once. At the end, it predicts intervals that should contain 90 % of the counts. We check whether they do.
 
 # %%
 import argparse
@@ -27,8 +27,8 @@ import matplotlib.pyplot as plt
 NUM_BATCHES, POINTS_PER_BATCH, NUM_INDUCING = 10, 50, 40
 
 # %% [markdown]
-# The rate varies between about one and fifty, in waves of different lengths. Counts are overdispersed: their variance
-# is rate + rate² / 8.
+# The rate varies between about one and fifty, in waves of different lengths. The counts are overdispersed: their
+# variance is rate + rate² / 8.
 
 
 # %%
@@ -49,9 +49,9 @@ def draw_data(num: int, seed: int) -> tuple[Tensor, Tensor]:
 
 
 # %% [markdown]
-# Counts only need their own likelihood. `update` finds q(u) by natural gradients. A Gaussian site summarises the past,
-# so the thousandth batch costs as much as the first. The hyperparameters, including the dispersion, are fitted to
-# the first two batches, or taken from another model, and then kept fixed.
+# Counts only need a suitable likelihood. `update` then finds q(u) by natural gradients. A Gaussian site summarises the
+# past, so the thousandth batch costs as much as the first. The hyperparameters, including the dispersion, are fitted to
+# the first two batches or taken from another model, and then stay fixed.
 
 
 # %%
@@ -72,7 +72,7 @@ def learn(
 
 
 # %% [markdown]
-# The prediction is a distribution over counts. Its quantiles follow from cumulative probabilities.
+# The prediction is a distribution over counts. Cumulative probabilities give its quantiles.
 
 
 # %%
@@ -84,9 +84,9 @@ def quantiles(y: Distribution, levels: list[float], max_count: int = 250) -> Ten
 
 
 # %% [markdown]
-# The negative binomial likelihood is compared with Poisson, which does not allow for overdispersion, with the same
-# kernel. Coverage is the share of held-out counts within the interval. It should be 90 % or slightly more, because
-# counts are discrete.
+# We compare the negative binomial likelihood with a Poisson likelihood, which does not allow for overdispersion, using
+# the same kernel. Coverage is the share of held-out counts within the interval. It should be 90 %, or slightly more
+# because counts are discrete.
 
 
 # %%

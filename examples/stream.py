@@ -1,10 +1,10 @@
-"""Ten tasks, learnt one after the other by optimised inducing points and by a HiPPO memory."""
+"""Learn ten tasks one after the other, with optimised inducing points and with a HiPPO memory."""
 
 # %% [markdown]
 # # Ten tasks, one after the other
 #
-# A stream of ten tasks is learnt by optimised inducing points and by a HiPPO memory, each task once. Then both predict
-# the whole stream.
+# This example compares two models on a stream of ten tasks: one with optimised inducing points, one with a HiPPO
+# memory. Both see each task once. At the end, both predict the whole stream.
 
 # %%
 import argparse
@@ -26,7 +26,7 @@ import matplotlib.pyplot as plt
 NUM_TASKS, POINTS_PER_TASK, NUM_INDUCING, NOISE = 10, 50, 70, 0.2
 
 # %% [markdown]
-# The signal is synthetic: two waves, one of which is modulated slowly, observed with noise.
+# The signal is synthetic: two waves with noise, one of them slowly modulated.
 
 
 # %%
@@ -43,9 +43,9 @@ def draw_data(num: int, seed: int) -> tuple[Tensor, Tensor]:
 
 
 # %% [markdown]
-# A model consists of a family of inducing variables, a kernel and a likelihood. The kernel is fitted to the first task;
-# then every batch is absorbed once and discarded. For the memory, `update` has a closed form; points are optimised by
-# `steps` of Adam.
+# A model consists of a family of inducing variables, a kernel and a likelihood. The kernel is fitted to the first task.
+# The model then sees every batch once. `update` has a closed form for the memory; points are optimised with `steps` of
+# Adam.
 
 
 # %%
@@ -65,8 +65,8 @@ def learn(
 
 
 # %% [markdown]
-# Both have the same number of variables, M = 70. The points move to the present task, and early tasks are forgotten;
-# the projections represent the whole past, and remember it.
+# Both models have M = 70 variables. The points move to the current task, so the model forgets early tasks. The
+# projections represent the whole past, so the model remembers them.
 
 
 # %%

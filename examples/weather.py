@@ -1,12 +1,12 @@
-"""The GP-VAE on a few days of weather, task by task, with and without protection of its networks."""
+"""Train the GP-VAE on a few days of weather, task by task, with and without protection of its networks."""
 
 # %% [markdown]
 # # Weather, task after task
 #
-# The GP variational autoencoder on ERA5: several variables at several locations, in a few tasks, one after the other.
-# All locations share an encoder and a decoder; each has its own posterior over latent functions, which is carried from
-# task to task. No data are kept. This is a small version of the model of `configs/era5_ohsvgp.yaml`, in plain Python.
-# The weather is the package's synthetic sample, so no download is needed.
+# This example trains the GP variational autoencoder on several weather variables at several locations, one task after
+# the other. All locations share an encoder and a decoder. Each has its own posterior over latent functions, which is
+# carried from task to task. No data are kept. The model is a small version of `configs/era5_ohsvgp.yaml`. The weather
+# is the package's synthetic sample, so nothing is downloaded.
 
 # %%
 import argparse
@@ -32,8 +32,8 @@ logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
 warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # raised within Lightning
 
 # %% [markdown]
-# A stream of tasks is a datamodule: here four tasks of three days at six locations. A fifth of the hours of each task
-# is held out. Values are transformed, and standardised by the first task, because later data are not known in advance.
+# The stream is a datamodule with four tasks of three days at six locations. A fifth of the hours of each task are held
+# out. Values are transformed and standardised by the first task, because later data are not known in advance.
 
 
 # %%
@@ -53,8 +53,8 @@ def weather(num_tasks: int, epochs: int) -> ERA5:
 
 
 # %% [markdown]
-# Arguments of the module are the number of variables, the number of latent functions, and the protection of the
-# networks against forgetting: `replay`, `ewc`, `both` or `none`. A clock of 24 hours is an input of both networks.
+# The module takes the number of variables, the number of latent functions, and the protection of the networks against
+# forgetting: `replay`, `ewc`, `both` or `none`. Both networks also receive the hour of the day (`periods`).
 
 
 # %%
@@ -89,21 +89,21 @@ def learn(data: ERA5, consolidation: str) -> tuple[SVGPVAE, TaskReport]:
 
 
 # %% [markdown]
-# After each task, all tasks so far are scored on their held-out hours. A column shows how the score of a task changes:
-# with replay the first task is remembered; without protection it is forgotten, because the decoder changes.
+# After each task, all tasks so far are scored on their held-out hours. A column shows how the score of a task changes.
+# With replay, old tasks get only slightly worse. Without protection they are forgotten, because the decoder changes.
 
 
 # %%
 def show(name: str, report: TaskReport) -> None:
     """Print the forgetting matrix of NLPD."""
-    print(f"\nNLPD with {name}: a row after each task, a column for each")
+    print(f"\nNLPD with {name}: one row after each task, one column per task")
     for row in report.matrix("nlpd"):
         print("  " + "".join(f"{value:>8.2f}" if value == value else " " * 8 for value in row))
     print(f"  mean rise of old tasks: {report.table.forgetting('nlpd'):.2f}")
 
 
 # %% [markdown]
-# Predictions are mixtures over samples of the latents. `to_physical` converts values to physical units.
+# Predictions are mixtures over samples of the latents. `to_physical` converts them to physical units.
 
 
 # %%
@@ -127,7 +127,7 @@ def draw(module: SVGPVAE, data: ERA5, figure: Path, location: int = 0) -> None:
             ax.axvline(task * data.hours_per_task, color="grey", lw=0.5, ls=":")
         ax.set_ylabel(f"{variable.short_name}\n{variable.units}", fontsize=8)
         ax.tick_params(labelsize=8)
-    axes[0].set_title("one place after the last task: median, 90 % interval, hours learnt", loc="left", fontsize=10)
+    axes[0].set_title("one location after the last task: median, 90 % interval, hours learnt", loc="left", fontsize=10)
     axes[-1].set_xlabel("hours; the dotted lines divide the tasks")
     axes[-1].set_xlim(0, end)
     fig.savefig(figure, dpi=90)

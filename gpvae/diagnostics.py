@@ -1,6 +1,7 @@
 """Warnings that a model does not suit its stream: too few inducing variables, or a kernel and noise that misfit."""
 
 import warnings
+from dataclasses import dataclass
 
 import torch
 from gpytorch.kernels import Kernel
@@ -9,12 +10,19 @@ from scipy.special import chdtri
 from torch import Tensor
 
 from gpvae.inducing import InducingVariables
-from gpvae.likelihoods import predictive, some_points, weights_of
+from gpvae.kernels import variance
+from gpvae.likelihoods import is_gaussian, predictive, some_points, weights_of
 from gpvae.sites import residual_variance
 from gpvae.streaming import StreamingPosterior
 
-#: Minimum share of the kernel's variance that the inducing variables should resolve.
+#: Nats a point that transports may lose of past data, and that variables may leave over of new data.
+MAX_LOST, MAX_UNEXPLAINED = 0.07, 0.5
+#: Nats in all below which neither matters.
+NEGLIGIBLE = 8.0
+#: Minimum share of the prior variance that the inducing variables should explain.
 MIN_RESOLVED = 0.9
+#: Distance of targets from the prior mean, in prior standard deviations, that does not suit the prior.
+MAX_DISTANCE = 5.0
 #: From this number of variables on, the warning suggests other families.
 MAX_ADVISED = 5000
 #: Mean square of standardised residuals above which kernel and noise do not suit data that have been learnt.
@@ -26,29 +34,119 @@ MIN_POINTS, MAX_POINTS = 10, 256
 
 
 class ResolutionWarning(UserWarning):
-    """The inducing variables are too few for the kernel's lengthscale over the length of the stream."""
+    """The inducing variables are too few: they cost more evidence than they should."""
 
 
 class MisfitWarning(UserWarning):
     """The residuals of a task are larger than the predictive variance allows."""
 
 
-def warn_unresolved(inducing: InducingVariables, kernel: Kernel, stacklevel: int) -> bool:
-    """Warn if the variables are too few for the stream so far, and advise a number; return whether they are too few.
+@dataclass(frozen=True)
+class LeftOver:
+    """What the inducing variables cannot follow.
+
+    Attributes:
+        lost: What transports have lost of past data, ½ tr(G R), in nats a point of the stream.
+        unexplained: What is left of the prior variance at new data, ½ (kff - qff) / noise, in nats a point.
+        share: The same as a share of the prior variance.
+        num_points: Number of points of the stream so far.
+        num_new: Number of new data.
+    """
+
+    lost: float = 0.0
+    unexplained: float = 0.0
+    share: float = 0.0
+    num_points: int = 0
+    num_new: int = 0
+
+    @classmethod
+    @torch.no_grad()
+    def of(
+        cls,
+        posterior: StreamingPosterior,
+        kernel: Kernel,
+        likelihood: Likelihood,
+        x: Tensor,
+        num_points: int,
+        member: int | None = None,
+    ) -> "LeftOver":
+        """Measure it after a task.
+
+        Args:
+            posterior: The posterior, the task consolidated.
+            kernel: The kernel.
+            likelihood: The likelihood of the task; if it is not Gaussian, the noise counts as the prior variance.
+            x: Its inputs `[N, D]`.
+            num_points: Number of points of the stream so far.
+            member: Index of the only kernel that counts; what has been lost of its past alone is not known.
+        """
+        index = _some_of(x)
+        a, prior = posterior.present_frame(kernel)[0].features(x[index])
+        residual = residual_variance(a, prior)
+        noise = some_points(likelihood, index).noise if is_gaussian(likelihood) else prior
+        shares, losses = residual / prior, 0.5 * residual / noise
+        lost = float(posterior.lost) / max(num_points, 1)
+        if member is not None:
+            shares, losses, lost = shares[member], losses[member], 0.0
+        return cls(lost, float(losses.mean()), float(shares.mean()), num_points, len(x))
+
+    @property
+    def too_much(self) -> bool:
+        """Whether more variables are worth their cost."""
+        if self.lost > MAX_LOST and self.lost * self.num_points > NEGLIGIBLE:
+            return True
+        unexplained = self.unexplained > MAX_UNEXPLAINED and self.share > 1 - MIN_RESOLVED
+        return unexplained and self.unexplained * self.num_new > NEGLIGIBLE
+
+
+def warn_unresolved(inducing: InducingVariables, kernel: Kernel, left: LeftOver, stacklevel: int) -> bool:
+    """Warn if the variables leave too much over, and advise a number; return whether they do.
 
     Args:
         inducing: The family.
         kernel: The kernel.
+        left: What they leave over.
         stacklevel: Stack level of the user's code, as for `warnings.warn`.
     """
-    least = inducing.num_needed(kernel, MIN_RESOLVED) if inducing.started else None
-    if least is None or least <= inducing.num_inducing:
+    if not left.too_much:
+        return False
+    least, enough = (inducing.num_needed(kernel, share) for share in (MIN_RESOLVED, 0.99))
+    advice = "; take more"
+    if least is not None and enough is not None and enough > inducing.num_inducing:
+        advice = f"; about {enough} would resolve it"
+        advice += "" if least < MAX_ADVISED else ": points, or a memory with a window, may be a better choice"
+    warnings.warn(
+        f"{inducing.num_inducing} {type(inducing).__name__} variables are too few for this stream and kernel: measured "
+        f"against the noise, they leave {left.unexplained:.2g} nats a point of new data over, and have lost "
+        f"{left.lost:.2g} of past data{advice}",
+        ResolutionWarning,
+        stacklevel=stacklevel,
+    )
+    return True
+
+
+@torch.no_grad()
+def warn_far_from_mean(kernel: Kernel, noise: Tensor, x: Tensor, y: Tensor, stacklevel: int) -> bool:
+    """Warn if targets, less their prior mean, lie far from zero in prior standard deviations; return whether they do.
+
+    Args:
+        kernel: The kernel.
+        noise: Noise variances, broadcast to `[*L, N]`.
+        x: Inputs of the task, `[N, D]`.
+        y: Targets less their prior mean, `[*L, N]`.
+        stacklevel: Stack level of the user's code, as for `warnings.warn`.
+    """
+    if y.shape[-1] < MIN_POINTS:
+        return False
+    spread = variance(kernel, x[_some_of(x)]).mean(-1) + noise.mean(-1)
+    distance = float((y.mean(-1).abs() / spread.sqrt()).max())
+    if distance <= MAX_DISTANCE:
         return False
     warnings.warn(
-        f"{inducing.num_inducing} {type(inducing).__name__} variables are too few for a stream this long relative to "
-        f"the kernel's lengthscale; about {inducing.num_needed(kernel)} would resolve it"
-        + ("" if least < MAX_ADVISED else ": points, or a memory with a window, may be a better choice"),
-        ResolutionWarning,
+        f"the targets of this task lie on average {distance:.0f} prior standard deviations from the prior mean, so "
+        "that kernel and noise explain the offset, not the signal: give mean=gpytorch.means.ConstantMean(), or "
+        "subtract the mean",
+        MisfitWarning,
         stacklevel=stacklevel,
     )
     return True
@@ -72,7 +170,7 @@ def warn_misfit(
     """
     if len(x) < MIN_POINTS:
         return
-    index = torch.linspace(0, len(x) - 1, min(len(x), MAX_POINTS), device=x.device).round().long()
+    index = _some_of(x)
     frame, q = posterior.q(kernel)
     a, prior = frame.features(x[index])
     if (residual_variance(a, prior) / prior).mean() > 1 - MIN_RESOLVED:
@@ -86,8 +184,14 @@ def warn_misfit(
         return
     warnings.warn(
         f"squared residuals of this task are on average {excess:.0f} times the predictive variance: kernel and noise, "
-        "fitted to earlier data, do not suit these, and predictions are overconfident. Train them in every task "
-        "(train_hyperparameters=True; in configs hyperparameters: train_always), or fit them to a longer first task",
+        "fitted to earlier data, do not suit these, and predictions are overconfident. Use a bank of them (gpvae.Bank; "
+        "in configs hyperparameters: bank), fit them to a longer first task, or train them in every task "
+        "(train_hyperparameters=True; in configs hyperparameters: train_always), which is less stable",
         MisfitWarning,
         stacklevel=stacklevel,
     )
+
+
+def _some_of(x: Tensor) -> Tensor:
+    """Indices of some points, spread evenly over a task."""
+    return torch.linspace(0, len(x) - 1, min(len(x), MAX_POINTS), device=x.device).round().long()

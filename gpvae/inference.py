@@ -54,6 +54,11 @@ class Training:
         return self.batch_size is not None and self.batch_size < num_data
 
     @property
+    def is_asked_for(self) -> bool:
+        """Whether any option of training is given."""
+        return self.asks_for_adam or self.train_hyperparameters
+
+    @property
     def asks_for_adam(self) -> bool:
         """Whether steps, learning rate or minibatches are given."""
         return not (self.steps is None and self.lr is None and self.batch_size is None)
@@ -86,12 +91,12 @@ def absorb(
             solve(posterior, kernel, likelihood, x, y)
     for p in chain(posterior.parameters(), kernel.parameters(), likelihood.parameters()):
         p.grad = None
-    check_finite(posterior)
+    check_finite(posterior.c, posterior.h, posterior.G)
 
 
-def check_finite(posterior: StreamingPosterior) -> None:
-    """Raise unless the site of a posterior is finite."""
-    if not all(bool(torch.isfinite(buffer).all()) for buffer in (posterior.c, posterior.h, posterior.G)):
+def check_finite(*results: Tensor) -> None:
+    """Raise unless all results of an update are finite."""
+    if not all(bool(torch.isfinite(result).all()) for result in results):
         raise FloatingPointError("the update produced NaN or infinite values; scale inputs and targets")
 
 

@@ -1,11 +1,27 @@
 """Access to gpytorch kernels: dense covariances, and stationary components."""
 
-from dataclasses import dataclass
+import itertools
+import math
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import mul
 
 import torch
-from gpytorch.kernels import AdditiveKernel, Kernel, MaternKernel, RBFKernel, ScaleKernel
+from gpytorch.kernels import (
+    AdditiveKernel,
+    Kernel,
+    MaternKernel,
+    ProductKernel,
+    RBFKernel,
+    RQKernel,
+    ScaleKernel,
+    SpectralMixtureKernel,
+)
 from gpytorch.settings import lazily_evaluate_kernels
 from torch import Tensor
+
+#: Maximum number of terms that a spectral mixture may have.
+MAX_MIXTURES = 64
 
 
 def covariance(kernel: Kernel, x1: Tensor, x2: Tensor) -> Tensor:
@@ -29,58 +45,154 @@ def flat_parameters(kernel: Kernel) -> Tensor:
     return torch.cat([p.reshape(-1) for p in kernel.parameters()] or [torch.zeros(0)])
 
 
+def check_kernel(kernel: Kernel) -> None:
+    """Raise unless the kernel gives one covariance for each pair of inputs."""
+    x = torch.zeros(1, 1, dtype=torch.float64)
+    for part in (module for module in kernel.modules() if isinstance(module, Kernel)):
+        num = part.num_outputs_per_input(x, x)
+        if num != 1:
+            raise UnsupportedKernelError(
+                f"{type(part).__name__} has {num} outputs for each input; give a kernel of one output, with "
+                f"batch_shape=torch.Size([{num}]) for {num} independent ones"
+            )
+
+
+def check_input_dim(kernel: Kernel, dim: int) -> None:
+    """Raise unless the kernel is made for inputs of so many dimensions.
+
+    Raises:
+        ValueError: `ard_num_dims` or `active_dims` of some part do not fit; the message has their values.
+    """
+    name, active = type(kernel).__name__, kernel.active_dims
+    if active is not None and int(active.max()) >= dim:
+        raise ValueError(f"active_dims={tuple(active.tolist())} of {name} do not fit inputs of {dim} dimension(s)")
+    _check_ard(kernel, dim if active is None else len(active))
+
+
+def _check_ard(kernel: Kernel, dim: int) -> None:
+    """Check a kernel whose `active_dims` have been selected."""
+    ard = getattr(kernel, "ard_num_dims", None)
+    if ard is not None and ard != dim:
+        raise ValueError(
+            f"ard_num_dims={ard} of {type(kernel).__name__}, but its inputs have {dim} dimension(s); it is the number "
+            "of lengthscales, one for each"
+        )
+    if isinstance(kernel, ScaleKernel):
+        _check_ard(kernel.base_kernel, dim)
+    elif isinstance(kernel, AdditiveKernel | ProductKernel):
+        for part in kernel.kernels:
+            check_input_dim(part, dim)
+
+
 class UnsupportedKernelError(TypeError):
     """A family of inducing variables does not support this kernel."""
 
 
 @dataclass(frozen=True)
-class Component:
-    """One term v·κ(|x - x'| / lengthscale) of a stationary kernel.
+class Factor:
+    """A stationary kernel of variance one, by its spectrum: ω = s z / lengthscale ± offset with z ~ N(0, I).
 
     Attributes:
-        kernel: The RBF or Matérn kernel itself.
-        variance: v, `[*L]`.
+        kernel: The kernel itself.
+        lengthscale: Lengthscales, `[*L, 1, D]` or `[*L, 1, 1]`.
         active_dims: The input dimensions it depends on; all if None.
+        smoothness: ν of a Matérn kernel, s² = 2ν / χ²_2ν; infinite for others, s = 1.
+        alpha: α of a rational quadratic kernel, `[*L, 1]`: s² = g / α, g ~ Gamma(α, 1); None for others.
+        offset: Frequency of a wave that the kernel is multiplied with in each dimension, `[*L, 1, D]`; None for none.
     """
 
-    kernel: RBFKernel | MaternKernel
-    variance: Tensor
+    kernel: Kernel
+    lengthscale: Tensor
     active_dims: Tensor | None
+    smoothness: float = math.inf
+    alpha: Tensor | None = None
+    offset: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Component:
+    """One term of a stationary kernel: a variance v, and a product of factors, whose frequencies add.
+
+    Attributes:
+        variance: v, `[*L]`.
+        factors: The factors.
+    """
+
+    variance: Tensor
+    factors: tuple[Factor, ...]
 
     @property
-    def smoothness(self) -> float:
-        """ν of a Matérn kernel; infinite for RBF."""
-        return float(self.kernel.nu) if isinstance(self.kernel, MaternKernel) else float("inf")
+    def is_simple(self) -> bool:
+        """Whether it is an RBF or a Matérn kernel, scaled."""
+        return len(self.factors) == 1 and self.factors[0].alpha is None and self.factors[0].offset is None
 
     @property
-    def lengthscale(self) -> Tensor:
-        """Lengthscales, `[*L, 1, D]` or `[*L, 1, 1]`."""
-        return self.kernel.lengthscale
+    def name(self) -> str:
+        """The types of the factors."""
+        return " * ".join(type(factor.kernel).__name__ for factor in self.factors)
 
 
 def components(kernel: Kernel) -> list[Component]:
-    """The terms of a sum of scaled RBF and Matérn kernels.
+    """The terms of sums and products of scaled RBF, Matérn, rational quadratic and spectral mixture kernels.
 
     Raises:
         UnsupportedKernelError: Some part of the kernel is of another type.
     """
-    if type(kernel) in (RBFKernel, MaternKernel):
-        return [Component(kernel, torch.ones_like(kernel.lengthscale[..., 0, 0]), kernel.active_dims)]
+    if type(kernel) in (RBFKernel, MaternKernel, RQKernel):
+        factor = Factor(
+            kernel,
+            kernel.lengthscale,
+            kernel.active_dims,
+            smoothness=float(kernel.nu) if isinstance(kernel, MaternKernel) else math.inf,
+            alpha=kernel.alpha if isinstance(kernel, RQKernel) else None,
+        )
+        return [Component(torch.ones_like(kernel.lengthscale[..., 0, 0]), (factor,))]
+    if type(kernel) is SpectralMixtureKernel:
+        return _mixture_components(kernel)
     if type(kernel) is ScaleKernel:
-        if kernel.active_dims is not None and isinstance(kernel.base_kernel, AdditiveKernel):
-            raise UnsupportedKernelError("set active_dims on the terms of a sum of kernels, not on the sum")
-        return [
-            Component(c.kernel, kernel.outputscale * c.variance, _first(kernel.active_dims, c.active_dims))
-            for c in components(kernel.base_kernel)
-        ]
+        parts = components(kernel.base_kernel)
+        if kernel.active_dims is not None:
+            if isinstance(kernel.base_kernel, AdditiveKernel | ProductKernel):
+                whole = "sum" if isinstance(kernel.base_kernel, AdditiveKernel) else "product"
+                raise UnsupportedKernelError(
+                    f"set active_dims on the terms of a {whole} of kernels, not on the {whole}"
+                )
+            parts = [
+                Component(c.variance, tuple(replace(f, active_dims=kernel.active_dims) for f in c.factors))
+                for c in parts
+            ]
+        return [Component(kernel.outputscale * c.variance, c.factors) for c in parts]
     if type(kernel) is AdditiveKernel and kernel.active_dims is None:
         return [c for part in kernel.kernels for c in components(part)]
+    if type(kernel) is ProductKernel and kernel.active_dims is None:
+        return [_product(terms) for terms in itertools.product(*(components(part) for part in kernel.kernels))]
     raise UnsupportedKernelError(
-        f"the spectral density of {type(kernel).__name__} is not known; expected RBFKernel or MaternKernel, "
-        "optionally scaled by ScaleKernel and summed"
+        f"the spectral density of {type(kernel).__name__} is not known; expected RBFKernel, MaternKernel, RQKernel or "
+        "SpectralMixtureKernel, optionally scaled by ScaleKernel, summed and multiplied"
     )
 
 
-def _first(outer: Tensor | None, inner: Tensor | None) -> Tensor | None:
-    """The `active_dims` of a scaled kernel, which take precedence over those of its base kernel."""
-    return inner if outer is None else outer
+def _product(terms: tuple[Component, ...]) -> Component:
+    """The product of terms: variances multiply, factors collect."""
+    variance = reduce(mul, (term.variance for term in terms))
+    return Component(variance, tuple(f for term in terms for f in term.factors))
+
+
+def _mixture_components(kernel: SpectralMixtureKernel) -> list[Component]:
+    """The terms of Π_d Σ_q w_q exp(-2π² τ² v²) cos(2π μ τ), gpytorch's mixture: one of each choice of q for every d."""
+    num, dim = kernel.num_mixtures, kernel.ard_num_dims
+    if num**dim > MAX_MIXTURES:
+        raise UnsupportedKernelError(
+            f"a spectral mixture of {num} in {dim} dimensions has {num**dim:,} terms, more than {MAX_MIXTURES}"
+        )
+    dims = torch.arange(dim)
+    parts = []
+    for choice in itertools.product(range(num), repeat=dim):
+        mean, scale = (
+            torch.stack([value[..., q, 0, d] for q, d in zip(choice, dims, strict=True)], -1)[..., None, :]
+            for value in (kernel.mixture_means, kernel.mixture_scales)
+        )
+        weight = reduce(mul, (kernel.mixture_weights[..., q] for q in choice))
+        factor = Factor(kernel, 1 / (2 * math.pi * scale), kernel.active_dims, offset=2 * math.pi * mean)
+        parts.append(Component(weight, (factor,)))
+    return parts

@@ -9,17 +9,22 @@ from gpytorch.likelihoods import (
     BernoulliLikelihood,
     FixedNoiseGaussianLikelihood,
     GaussianLikelihood,
+    LaplaceLikelihood,
     Likelihood,
     NegativeBinomialLikelihood,
     PoissonLikelihood,
+    StudentTLikelihood,
     _OneDimensionalLikelihood,
 )
 from linear_operator.operators import DiagLinearOperator
 from torch import Tensor, nn
-from torch.distributions import Categorical, Distribution, MixtureSameFamily, Normal
+from torch.distributions import Categorical, Distribution, Normal
 from torch.nn.functional import softplus
 
+from gpvae.utils.quantiles import PredictiveMixture
+
 COUNTS = (NegativeBinomialLikelihood, PoissonLikelihood)
+ROBUST = (StudentTLikelihood, LaplaceLikelihood)
 #: Gauss-Hermite nodes for predictive marginals without a closed form.
 NUM_NODES = 64
 
@@ -33,15 +38,17 @@ def check_likelihood(likelihood: Likelihood) -> None:
         )
     if not isinstance(likelihood, GaussianLikelihood | _OneDimensionalLikelihood):
         raise TypeError(
-            f"{type(likelihood).__name__} is not supported; use gpytorch's GaussianLikelihood, BernoulliLikelihood, "
-            "PoissonLikelihood or NegativeBinomialLikelihood"
+            f"{type(likelihood).__name__} is not supported; use gpytorch's GaussianLikelihood, StudentTLikelihood or "
+            "LaplaceLikelihood (outliers), BernoulliLikelihood, PoissonLikelihood or NegativeBinomialLikelihood"
         )
 
 
 def scale_of_function(likelihood: Likelihood, y: Tensor) -> float:
     """Approximate mean square of f for given targets; 1 if the targets do not determine it."""
     power = float((y**2).mean())
-    return power if power > 0 and isinstance(base_likelihood(likelihood), (GaussianLikelihood, *COUNTS)) else 1.0
+    return (
+        power if power > 0 and isinstance(base_likelihood(likelihood), (GaussianLikelihood, *ROBUST, *COUNTS)) else 1.0
+    )
 
 
 class PointLikelihood(nn.Module):
@@ -130,7 +137,8 @@ def expected_log_prob(likelihood: Likelihood, y: Tensor, mean: Tensor, var: Tens
 def predictive(likelihood: Likelihood, mean: Tensor, var: Tensor) -> Distribution:
     """The marginal distribution of y at each point for f ~ N(mean, var).
 
-    Normal and Bernoulli in closed form; otherwise a mixture of the likelihood over Gauss-Hermite nodes of f.
+    Normal and Bernoulli in closed form; otherwise a mixture of the likelihood over Gauss-Hermite nodes of f. `icdf`
+    gives its quantiles.
     """
     if is_gaussian(likelihood):
         return Normal(mean, (var + likelihood.noise).sqrt())
@@ -140,7 +148,7 @@ def predictive(likelihood: Likelihood, mean: Tensor, var: Tensor) -> Distributio
     z = torch.as_tensor(nodes * math.sqrt(2), dtype=mean.dtype, device=mean.device)
     log_weights = torch.as_tensor(np.log(weights), dtype=mean.dtype, device=mean.device)
     f = mean[..., None] + var.sqrt()[..., None] * z
-    return MixtureSameFamily(Categorical(logits=log_weights.expand_as(f)), likelihood(f))
+    return PredictiveMixture(Categorical(logits=log_weights.expand_as(f)), likelihood(f))
 
 
 def _log_softplus(f: Tensor) -> Tensor:

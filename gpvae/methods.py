@@ -33,8 +33,13 @@ LIKELIHOODS: dict[LikelihoodName, type[Likelihood]] = {
     "poisson": PoissonLikelihood,
 }
 SMOOTHNESS: dict[KernelName, float] = {"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}
-#: The concrete classes of `gpvae.inducing`.
-FAMILIES = tuple(name for name in inducing.__all__ if not inspect.isabstract(getattr(inducing, name)))
+#: The concrete classes of `gpvae.inducing` that are built from a number of variables.
+FAMILIES = tuple(
+    name
+    for name in inducing.__all__
+    if not inspect.isabstract(getattr(inducing, name))
+    and "num_inducing" in inspect.signature(getattr(inducing, name)).parameters
+)
 
 
 @dataclass(frozen=True)

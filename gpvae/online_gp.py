@@ -3,16 +3,17 @@
 import copy
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from gpytorch.likelihoods import Likelihood
 from torch import Tensor, nn
 
-from gpvae import hyperparameters
-from gpvae.diagnostics import warn_misfit, warn_unresolved
+from gpvae import hyperparameters, saving
+from gpvae.diagnostics import LeftOver, warn_far_from_mean, warn_misfit, warn_unresolved
 from gpvae.inducing import InducingVariables
 from gpvae.inducing.auto import as_families
-from gpvae.inference import Training, absorb, best_bound
+from gpvae.inference import Training, absorb, best_bound, check_finite
 from gpvae.likelihoods import check_targets, is_gaussian
 from gpvae.observations import Observations
 from gpvae.predictive_gp import Arrays, PredictiveGP
@@ -23,17 +24,25 @@ from gpvae.utils import checks
 class OnlineGP(PredictiveGP):
     """A Gaussian process that learns from a stream, batch by batch, at constant cost, and keeps none of the data.
 
+    Threads may share it: a prediction waits for the end of an update, and is that of before or after it.
+
     Args:
         inducing: A family of inducing variables; several, which are all updated, while the one with the highest bound
             predicts; or `"auto"` for LegS and CosS.
         kernel: A gpytorch kernel, converted to double precision. Its batch shape `*L` gives independent outputs.
-        likelihood: A gpytorch likelihood: Gaussian, Bernoulli, negative binomial or Poisson.
+        likelihood: A gpytorch likelihood: Gaussian; Student t or Laplace for targets with outliers; Bernoulli; negative
+            binomial or Poisson.
         mean: A gpytorch mean. Its parameters are fitted to the first batch (Gaussian likelihood only) and stay. Not
             given: a constant for each output if the likelihood is Gaussian, else zero.
         num_inducing: Number of inducing variables for `inducing="auto"`.
         power: 0 for the variational bound; above 0 for power expectation propagation (Gaussian likelihood only).
         time_unit: Unit in which times are counted: `s`, `m`, `h` or `D`; that of the kernel's lengthscale.
+        buffer_size: Points given one by one wait until there are this many and are then consolidated as one batch;
+            predictions take them into account from the first. 1 consolidates each at once.
     """
+
+    #: What the inducing variables could not follow at the last update.
+    left_over = LeftOver()
 
     def fit_hyperparameters(
         self,
@@ -103,18 +112,66 @@ class OnlineGP(PredictiveGP):
             progress: Show a progress bar.
         """
         training = Training(steps, lr, train_hyperparameters, batch_size, progress)
-        with self.all_or_nothing():
+        with self.all_or_nothing(self.inputs, self.recent, *([self.mean] if self.mean.awaits_data else [])):
             batch = self._batch(x, y, noise=noise, weights=weights)
-            if self.mean.awaits_data:
-                self._fit_mean(batch.complete())
+            points = self.recent.joined(batch, self._noise)
+            leaps = self.posterior.started and self.inputs.leaps(batch.x)
+            self.inputs.record(batch.x)
+            if len(batch) == 1 and len(points) < self.recent.capacity and not (leaps or training.is_asked_for):
+                self._hold(points)
+            else:
+                self._consolidate(points, training)
+        return self
+
+    def consolidate(self) -> "OnlineGP":
+        """Consolidate the points that wait in the buffer now. On any error the model stays as it was."""
+        if len(self.recent):
+            self._consolidate(self.recent.observations(self._noise), Training())
+        return self
+
+    def _hold(self, points: Observations) -> None:
+        """Let points wait, after a check that they can be learnt later."""
+        for posterior in self.posteriors:
+            posterior.inducing.check_inputs(points.x[-1:])
+            if not posterior.started and len(points) == 1:
+                copy.deepcopy(posterior.inducing).advance(self.kernel, points.x)
+        check_finite(points.y[..., -1] ** 2)
+        if self.mean.awaits_data and len(points).bit_count() == 1:
+            self._fit_mean(points.complete())
+            self.mean.fitted.fill_(False)  # until the first batch is consolidated
+        self.recent.hold(points)
+
+    def _consolidate(self, batch: Observations, training: Training) -> None:
+        """Absorb a batch as one task of every posterior, in place of the points that wait."""
+        with self.all_or_nothing():
+            self.recent.clear()
+            self._prepare(batch)
             x, (y, likelihood) = batch.x, batch.centred(self.likelihood, self.mean(batch.x))
             leader = int(self.best)
             for posterior in (self.posterior, *(s for i, s in enumerate(self.posteriors) if i != leader)):
-                posterior.begin(self.kernel, x)
-                absorb(posterior, self.kernel, likelihood, x, y, training)
+                self.learn(posterior, likelihood, x, y, training)
                 training = replace(training, train_hyperparameters=False)  # only once, with the first posterior
             self.conclude(x, y, likelihood)
-        return self
+
+    def _prepare(self, batch: Observations) -> None:
+        """Fit to the first batch what has not been fitted yet."""
+        if self.mean.awaits_data:
+            self._fit_mean(batch.complete())
+
+    def learn(
+        self, posterior: StreamingPosterior, likelihood: Likelihood, x: Tensor, y: Tensor, training: Training
+    ) -> None:
+        """Learn a task with one of the posteriors.
+
+        Args:
+            posterior: The posterior.
+            likelihood: The likelihood of the task.
+            x: Inputs `[N, D]`.
+            y: Targets, centred, `[*L, N]`.
+            training: How to train.
+        """
+        posterior.begin(self.kernel, x)
+        absorb(posterior, self.kernel, likelihood, x, y, training)
 
     def conclude(self, x: Tensor, y: Tensor, likelihood: Likelihood | None = None, at_optimum: bool = True) -> None:
         """Select the posterior with the highest bound after a task, and warn if the model does not suit the data.
@@ -129,10 +186,14 @@ class OnlineGP(PredictiveGP):
             bounds = [float(posterior.site.log_evidence().sum()) for posterior in self.posteriors]
             self.best.fill_(bounds.index(max(bounds)))
         self.input_dim.fill_(x.shape[-1])
-        self.inputs.record(x)
-        too_few = warn_unresolved(self.inducing, self.kernel, stacklevel=4)
-        if not too_few and at_optimum and is_gaussian(self.likelihood):
-            warn_misfit(self.posterior, self.kernel, likelihood or self.likelihood, x, y, stacklevel=5)
+        likelihood = likelihood or self.likelihood
+        self.left_over = LeftOver.of(self.posterior, self.kernel, likelihood, x, int(self.inputs.num_points))
+        if warn_unresolved(self.inducing, self.kernel, self.left_over, stacklevel=5):
+            return
+        if at_optimum and is_gaussian(likelihood):
+            far = warn_far_from_mean(self.kernel, likelihood.noise, x, y, stacklevel=6)
+            if not far:
+                warn_misfit(self.posterior, self.kernel, likelihood, x, y, stacklevel=6)
 
     def replace_inducing(self, inducing: InducingVariables) -> "OnlineGP":
         """Continue with another family, or more variables of the same, keeping what has been learnt.
@@ -142,23 +203,58 @@ class OnlineGP(PredictiveGP):
         """
         (family,) = as_families([inducing])
         posterior = copy.deepcopy(self.posterior)
+        posterior.lost.zero_()
         posterior.replace(self.kernel, family)
         self.posteriors = nn.ModuleList([posterior])  # type: ignore[assignment]
         self.best.zero_()
-        warn_unresolved(self.inducing, self.kernel, stacklevel=3)
+        num_points = int(self.inputs.num_points)
+        self.left_over = LeftOver(float(posterior.lost) / max(num_points, 1), num_points=num_points)
+        warn_unresolved(self.inducing, self.kernel, self.left_over, stacklevel=3)
         return self
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file: classes by name, their arguments, and the state. `OnlineGP.load` reads it.
+
+        Args:
+            path: The file, which is replaced if it exists.
+
+        Raises:
+            TypeError: Kernel, likelihood, mean or family is of a class of yours; save `state_dict()` instead.
+        """
+        parts = {"kernel": self.kernel, "likelihood": self.likelihood, "mean": self.mean.mean}
+        model: dict[str, Any] = {name: saving.to_plain(part) for name, part in parts.items()}
+        model["inducing"] = [saving.to_plain(posterior.inducing) for posterior in self.posteriors]
+        options = {"power": self.posterior.power, "time_unit": self.inputs.time_unit}
+        saving.save(model | {"options": options | {"buffer_size": self.recent.capacity}}, self.state_dict(), path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "OnlineGP":
+        """The model that `save` has written. Only known classes are built and only tensors read: no code is run.
+
+        Args:
+            path: The file.
+
+        Raises:
+            ValueError: The file names other classes, or its state contradicts itself.
+        """
+        model, state = saving.load(path)
+        kernel, likelihood, mean = (saving.from_plain(model[name]) for name in ("kernel", "likelihood", "mean"))
+        families = [saving.from_plain(plain) for plain in model["inducing"]]
+        gp = cls(families, kernel, likelihood, mean=mean, **model["options"])
+        gp.load_state_dict(state)
+        return gp
 
     def check(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
         """Convert inputs to `[N, D]` and targets to `[*L, N]`; raise if they are not valid."""
         x = self._checked_inputs(x)
-        y = checks.targets(y, x, self.kernel.batch_shape)
+        y = checks.targets(y, x, self.mean.batch_shape)
         check_targets(self.likelihood, y)
         return x, y
 
     def _batch(self, x: Arrays, y: Arrays, **options: Any) -> Observations:
         """A batch of points, checked."""
         return Observations.of(
-            self.likelihood, self._checked_inputs(x, learn=True), y, self.kernel.batch_shape, **options
+            self.likelihood, self._checked_inputs(x, learn=True), y, self.mean.batch_shape, **options
         )
 
     def _trial_bound(self, x: Tensor, y: Tensor, likelihood: Likelihood) -> Callable[[], Tensor]:

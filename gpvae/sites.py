@@ -41,9 +41,9 @@ class Site:
 
         For sites of Gaussian data this is the collapsed bound on log p(y) of all data so far.
         """
-        return self._log_evidence(*self._factors())
+        return self._log_evidence(*self.factors())
 
-    def _factors(self) -> tuple[Tensor, Tensor]:
+    def factors(self) -> tuple[Tensor, Tensor]:
         """P with P Pᵀ = I + G, and P⁻¹ h."""
         P = cholesky(precision(self.G), jitter=0.0)
         return P, solve_lower(P, self.h[..., None])[..., 0]
@@ -69,7 +69,7 @@ class Site:
         Args:
             G: Broadcast to `[*B, M, M]`.
         """
-        P, half = self._factors()
+        P, half = self.factors()
         mean = torch.linalg.solve_triangular(P.mT, half[..., None], upper=True)[..., 0]
         return Site.of_posterior(mean, precision(G), self._log_evidence(P, half))
 
@@ -79,7 +79,7 @@ class Site:
         Args:
             U: Orthonormal columns, so that w has the prior N(0, I) too, `[*L, M, r]`.
         """
-        P, half = self._factors()
+        P, half = self.factors()
         V = solve_lower(P, U)
         root = cholesky(V.mT @ V, jitter=0.0)
         inverse = solve_lower(root, identity_like(root).expand_as(root))
@@ -109,6 +109,10 @@ class Transport:
         """The transport of a past without variables (M = 0), which gives `Site.zero(like)`."""
         like = like.detach()
         return cls(like[..., :0], like[..., :0, :0])
+
+    def loss(self, site: Site) -> Tensor:
+        """½ tr(G R), in nats: what the site says about directions that w cannot see, `[*B]`."""
+        return torch.zeros_like(site.c) if self.R is None else 0.5 * (site.G * self.R).sum((-2, -1)).detach()
 
     def __call__(self, site: Site) -> Site:
         """The site on w."""

@@ -8,9 +8,9 @@ from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.inducing import Functionals, InducingVariables
-from gpvae.kernels import flat_parameters, variance
+from gpvae.kernels import flat_parameters
 from gpvae.posteriors import Posterior
-from gpvae.sites import Site, Transport
+from gpvae.sites import Site, Transport, precision
 from gpvae.utils.linalg import cholesky, identity_like, solve_lower
 from gpvae.utils.resizable import Resizable, assign
 
@@ -41,7 +41,7 @@ class Frame:
 
     def features(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """a = L⁻¹ kuf `[*L, M, N]` and the prior variance kff `[*L, N]`."""
-        return solve_lower(self.L, self.inducing.kuf(self.kernel, x)), variance(self.kernel, x)
+        return self.inducing.features(self.kernel, self.L, x)
 
 
 class StreamingPosterior(Resizable):
@@ -60,6 +60,7 @@ class StreamingPosterior(Resizable):
     G: Tensor
     L: Tensor
     kernel_parameters: Tensor
+    lost: Tensor
 
     def __init__(self, inducing: InducingVariables, power: float = 0.0) -> None:
         super().__init__()
@@ -70,6 +71,8 @@ class StreamingPosterior(Resizable):
         self.power = power
         for name, shape in (("c", ()), ("h", (0,)), ("G", (0, 0)), ("L", (0, 0)), ("kernel_parameters", (0,))):
             self.register_buffer(name, torch.zeros(shape, dtype=torch.float64))
+        self.register_buffer("lost", torch.zeros((), dtype=torch.float64), persistent=False)
+        self._task_lost = 0.0
 
     @property
     def configuration(self) -> str:
@@ -85,6 +88,32 @@ class StreamingPosterior(Resizable):
     def site(self) -> Site:
         """The site of all past data on L⁻¹ u of `past`, with L of the time of its consolidation."""
         return Site(self.c, self.h, self.G)
+
+    @torch.no_grad()
+    def check_state(self, kernel: Kernel) -> None:
+        """Raise ValueError unless site and factor are finite, of matching shapes, and suit family and kernel."""
+        if not self.started:
+            return
+        *batch, M, _ = self.L.shape
+        shapes = {"h": (*batch, M), "G": (*batch, M, M), "L": (*batch, M, M)}
+        if self.past.num_inducing != M or any(
+            self.get_buffer(name).shape[-len(s) :] != s for name, s in shapes.items()
+        ):
+            found = {name: tuple(self.get_buffer(name).shape) for name in shapes}
+            raise ValueError(f"the state has a site of shapes {found} for {self.past.num_inducing} variables")
+        if not all(bool(torch.isfinite(self.get_buffer(name)).all()) for name in ("c", *shapes)):
+            raise ValueError("the state has NaN or infinite values in the site of the past")
+        size = float(self.G.abs().max().clamp_min(1.0))
+        if float((self.G - self.G.mT).abs().max()) > 1e-3 * size:
+            raise ValueError("the state has a site whose precision G is not symmetric")
+        if bool((torch.linalg.cholesky_ex(precision(self.G))[1] > 0).any()):
+            raise ValueError("the state has a site whose precision I + G is not positive definite")
+        if bool((self.L.triu(1) != 0).any()) or bool((self.L.diagonal(dim1=-2, dim2=-1) <= 0).any()):
+            raise ValueError("the state has a factor L that is not the Cholesky factor of a covariance")
+        if self._unchanged(kernel):
+            kuu = self.past.kuu(kernel)
+            if not float((self.L @ self.L.mT - kuu).abs().max()) <= 1e-2 * float(kuu.abs().max()):
+                raise ValueError("the state has a factor L that is not that of its inducing variables under its kernel")
 
     def begin(self, kernel: Kernel, x: Tensor) -> None:
         """Advance the inducing variables to the inputs of a new task, `[N, D]`."""
@@ -118,10 +147,17 @@ class StreamingPosterior(Resizable):
     def task(self, kernel: Kernel) -> tuple[Frame, Site]:
         """The frame of the present task, and the past site transported to it."""
         frame, transport = self.task_frame(kernel)
+        remembers = self._unchanged(kernel) and not self.inducing.forgets
+        self._task_lost = float(transport.loss(self.site).mean()) if remembers else 0.0
         return frame, transport(self.site)
 
     def end(self, frame: Frame, site: Site) -> None:
-        """Consolidate a task: its frame and site become the past."""
+        """Consolidate a task: its frame and site become the past, and what its transport has lost is added to `lost`.
+
+        `lost`, in nats, averaged over latent dimensions, serves warnings; it is not part of the state.
+        """
+        self.lost += self._task_lost
+        self._task_lost = 0.0
         self._set_site(site)
         assign(self.L, frame.L)
         assign(self.kernel_parameters, flat_parameters(frame.kernel))

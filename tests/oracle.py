@@ -127,6 +127,22 @@ class Values(Variables):
 
 
 @dataclass
+class Concatenated(Variables):
+    """The variables of several, one after the other."""
+
+    parts: list[Variables]
+
+    def __post_init__(self) -> None:
+        self.breaks = tuple(b for part in self.parts for b in part.breaks)
+
+    def kuf(self, k: Covariance, x: Array) -> Array:
+        return np.concatenate([part.kuf(k, x) for part in self.parts])
+
+    def kuv(self, k: Covariance, old: Variables) -> Array:
+        return np.concatenate([part.kuv(k, old) for part in self.parts])
+
+
+@dataclass
 class Projection(Variables):
     """u_m = ∫ f(x) g_m(x) ω(x) dx over time, panel by panel.
 

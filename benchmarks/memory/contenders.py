@@ -48,8 +48,13 @@ def sizes(**values: list[Any]) -> dict[str, dict[str, Any]]:
     return {" ".join(map(str, row)): dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)}
 
 
+#: Data sets with several locations.
+FIELDS = ("finse_8", "finse_70", "cornwall", "sample")
+#: Cosines over the past so far, under a kernel without waves.
+MOVING: dict[str, Any] = {"inducing": "CosS", "kernel": "rbf", "waves": None}
 #: The GP-VAE without what this package adds to its networks and its memory.
 FORMER: dict[str, Any] = {
+    **MOVING,
     "networks": "mlp",
     "noise": "variable",
     "schedule": "constant",
@@ -67,23 +72,30 @@ CONTENDERS: dict[str, Contender] = {
         "era5_gp",
         sizes(num_eofs=[10, 20, 40, 40], num_inducing=[100, 200, 200, 400]),
         {"latents": "field"},
-        datasets=("finse_8", "finse_70", "cornwall", "sample"),
+        datasets=FIELDS,
     ),
     "OHSVGP + EWC (paper)": Contender("era5_ohsvgp_paper", sizes(num_inducing=[50, 100])),
-    "GP-VAE, former networks": Contender("era5_ohsvgp", sizes(num_inducing=[50, 100]), FORMER),
+    "GP-VAE, former networks": Contender("era5_ohsvgp", sizes(num_inducing=[50, 100]), FORMER, {"epochs_per_task": 20}),
     "the same, one precision": Contender(
-        "era5_ohsvgp", sizes(num_inducing=[50, 100]), FORMER | {"shared_precision": True}
+        "era5_ohsvgp", sizes(num_inducing=[50, 100]), FORMER | {"shared_precision": True}, {"epochs_per_task": 20}
+    ),
+    "GP-VAE, moving cosines": Contender(
+        "era5_finse",
+        sizes(latent_dim=[5, 5, 5], num_inducing=[50, 100, 200]),
+        MOVING | {"lr": 0.01},
+        {"batch_size": None, "epochs_per_task": 120},
+    ),
+    "field, moving cosines": Contender(
+        "era5_field", sizes(latent_dim=[20, 20], num_inducing=[100, 200]), MOVING, datasets=FIELDS
     ),
     "GP-VAE": Contender(
         "era5_finse",
         sizes(latent_dim=[5, 5, 5, 7], num_inducing=[50, 100, 200, 280]),
         {"lr": 0.01},
-        {"batch_size": None, "epochs_per_task": 120},
+        {"batch_size": None, "epochs_per_task": 360},
     ),
     "GP-VAE of a field": Contender(
-        "era5_field",
-        sizes(latent_dim=[20, 20, 20], num_inducing=[100, 200, 400]),
-        datasets=("finse_8", "finse_70", "cornwall", "sample"),
+        "era5_field", sizes(latent_dim=[20, 20, 20], num_inducing=[100, 200, 400]), datasets=FIELDS
     ),
     "the same, by location": Contender(
         "era5_locations",

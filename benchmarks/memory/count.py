@@ -23,7 +23,7 @@ def numbers_kept(module: SeriesModule) -> dict[str, int]:
         if DERIVED.search(name):
             continue
         size = value.numel()
-        if name.endswith(".G") and size:
+        if name.endswith(".G") and value.ndim > 3:
             size = size // value.shape[-1] * (value.shape[-1] + 1) // 2
         purpose = next((purpose for purpose, names in PURPOSES.items() if names.search(name)), "other")
         counts[purpose] += size

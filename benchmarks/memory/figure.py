@@ -20,6 +20,8 @@ COLOURS = {
     "OHSVGP + EWC (paper)": "#d55e00",
     "GP-VAE, former networks": "#e6b8d0",
     "the same, one precision": "#cc79a7",
+    "GP-VAE, moving cosines": "#f5d58e",
+    "field, moving cosines": "#c9a59d",
     "GP-VAE": "#e69f00",
     "GP-VAE of a field": "#8c564b",
     "the same, by location": "#c49c94",

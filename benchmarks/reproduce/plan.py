@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.reproduce.experiment import Experiment
 from benchmarks.reproduce.runs import Run
-from gpvae.utils.checks import nearest
+from gpvae.utils.spelling import nearest
 
 #: Limits in minutes between short, medium and long runs, which are carried out in this order.
 SHORT, LONG = 1.0, 8.0

@@ -33,14 +33,19 @@ AGAINST = "against OVC"
 HEAD = """\
 # Every run of `make reproduce`
 
-{done} of {planned} runs of the plan: all tasks learnt, scores over the test points of all tasks after the last one,
-mean over seeds ± half the width of its 95 % interval (Student's t). A seed is a split of the data, and splits differ
-more than methods do: *against OVC* is the NLPD less that of OVC with as many variables on the same seeds, below zero
-where it is better. *Forgetting* is by how much the NLPD of a task has risen from when it was just learnt to the end,
-mean over tasks. *Seconds* are for all tasks, with finding the kernel, scoring and saving, the median over seeds, on one
-thread of a machine that was busy with other runs. Every single run, with what made it, is a line of
-[paper_runs.csv](paper_runs.csv); [the paper against this package](paper.md) says what it all means. Both are written by
-`python -m benchmarks.reproduce.results`, which adds the runs it finds to those of the table.
+{done} of {planned} runs of the plan are done, with all their tasks learnt. [Reproducing the paper](paper.md) says what
+the results mean.
+
+- **Scores** are over the test points of all tasks, after the last task: mean over seeds ± half the width of its 95 %
+  interval (Student's t).
+- **against OVC** is the NLPD minus that of OVC with as many inducing variables on the same seeds; negative is better.
+  A seed is a split of the data, and splits differ more than methods do, so compare methods by this column.
+- **forgetting** is the mean over tasks of the rise in NLPD from when a task was just learnt to the end.
+- **seconds** are wall-clock seconds for all tasks, including fitting the kernel, scoring and saving: median over seeds,
+  on one thread of a machine that was busy with other runs.
+
+[paper_runs.csv](paper_runs.csv) has a row for each run, with a digest of its command and the commit that made it.
+`python -m benchmarks.reproduce.results` writes the table and this page, and adds the runs it finds to those listed.
 """
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import torch.distributed as dist
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import BasePredictionWriter
-from rich import print as rich_print
 from torch import Tensor
 
 from datamodules import PointStream
+from gpvae.results.terminal import show
 from gpvae.utils.atomic import replacing
 
 FILE_NAME = "predictions.csv"
@@ -52,7 +52,7 @@ class PredictionTable(BasePredictionWriter):
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["task", *dims, "y", "mean", "stddev"])
             writer.writerows([int(task), *values] for task, *values in sorted(rows))
-        rich_print(f"{len(rows)} predictions are in {self.folder / FILE_NAME}")
+        show(f"{len(rows)} predictions are in {self.folder / FILE_NAME}")
 
 
 def _rows(task: int, batch: dict[str, Tensor], stream: PointStream | None) -> Iterator[Row]:

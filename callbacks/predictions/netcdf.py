@@ -1,6 +1,5 @@
 """Writes the predictions of `gpvae predict` for series to a netCDF file, in physical units."""
 
-import os
 import shutil
 from collections.abc import Sequence
 from contextlib import closing
@@ -10,22 +9,22 @@ from typing import Any
 import numpy as np
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import BasePredictionWriter
-from rich import print as rich_print
 from torch import Tensor
 
 from callbacks.predictions.cf_file import PredictionFile
 from callbacks.predictions.summary import QUANTILES, check_finite, file_attributes, summarise_samples
 from datamodules.era5 import SeriesStream
-from gpvae.utils.atomic import publish
+from gpvae.results.terminal import show
+from gpvae.utils.atomic import process_name, publish, remove_leftovers
 
 FILE_NAME = "predictions.nc"
 
 
 class NetCDFPredictions(BasePredictionWriter):
-    """Writes `predictions.nc`: mean, standard deviation and quantiles of every variable, in the units of ERA5.
+    """Writes `predictions.nc`: mean, standard deviation and quantiles of every variable, in the units of the data.
 
     Samples are converted to these units and summarised batch by batch. Every process writes its batches to a temporary
-    folder beside the file, and rank 0 merges them at the end; so memory holds one batch, or one variable.
+    folder next to the file, and rank 0 merges them at the end, so memory holds only one batch or one variable.
 
     `Trainer.predict` also collects all samples that the module predicts, unless `return_predictions=False`.
 
@@ -39,10 +38,12 @@ class NetCDFPredictions(BasePredictionWriter):
         self._parts = self.folder
 
     def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Create the temporary folder, the same for all processes."""
+        """Create the temporary folder, the same for all processes; remove those that killed ones have left."""
         _stream(trainer)
-        self._parts = self.folder / trainer.strategy.broadcast(f".{FILE_NAME}.{os.getpid()}")
+        self._parts = self.folder / trainer.strategy.broadcast(f".{FILE_NAME}.{process_name()}")
         self._parts.mkdir(parents=True, exist_ok=True)
+        if trainer.is_global_zero:
+            remove_leftovers(self.folder)
 
     def write_on_batch_end(
         self,
@@ -76,7 +77,7 @@ class NetCDFPredictions(BasePredictionWriter):
         finally:
             shutil.rmtree(self._parts, ignore_errors=True)
         counts = f"{stream.num_variables} variables at {stream.num_series} locations and {num_times} times"
-        rich_print(f"Predictions of {counts} are in {self.folder / FILE_NAME}")
+        show(f"Predictions of {counts} are in {self.folder / FILE_NAME}")
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
         """Remove the temporary folder."""

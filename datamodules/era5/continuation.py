@@ -21,10 +21,19 @@ def join_fields(parts: Sequence[Fields]) -> Fields:
     hours = np.unique(np.concatenate([part.hours for part in parts]))
     first = parts[0]
     values = np.full((len(first.latitude), len(hours), len(first.variables)), np.nan, dtype=np.float32)
+    preliminary = np.zeros(len(hours), bool)
     for part in reversed(parts):
         index, new = np.searchsorted(hours, part.hours), part.read(0, len(part.hours))
         values[:, index] = np.where(np.isnan(new), values[:, index], new)
-    return replace(first, read=lambda begin, end: values[:, begin:end], hours=hours, sources=(), file_hours=None)
+        preliminary[index] = part.preliminary(0, len(part.hours))
+    return replace(
+        first,
+        read=lambda begin, end: values[:, begin:end],
+        hours=hours,
+        sources=(),
+        file_hours=None,
+        preliminary=lambda begin, end: preliminary[begin:end],
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ else:
 
 
 class ERA5(SeriesStream):
-    """Hourly weather at many locations, some days at a time.
+    """Weather at many locations, as a stream of tasks of some days each.
 
     The stream begins at `start` and is divided into tasks of equal length. A fraction of the hours of each task is held
     out for test, the same at all locations. Values are transformed, and standardised by the training hours of the first
@@ -32,11 +32,11 @@ class ERA5(SeriesStream):
 
     Args:
         source: The source of the data: "sample" is synthetic weather over Britain, and needs no files or network;
-            "files" are files of your own; "cds" downloads them from the Copernicus Climate Data Store, with the
-            key that cdsapi finds, into the folder GPVAE_DATA_DIR.
+            "files" are your own files; "cds" downloads from the Copernicus Climate Data Store, with the key that
+            cdsapi finds, into the folder GPVAE_DATA_DIR.
         paths: Names of files or patterns such as `data/era5_*.nc`, for source "files": netCDF, GRIB, CSV, zip archives
-            of them, and Zarr by folder or URL, of the Climate Data Store or any model. From Python also a dataset of
-            xarray.
+            of them, and Zarr by folder or URL, of the Climate Data Store or any model. From Python also an xarray
+            dataset.
         variables: Names of variables, long as in requests (2m_temperature) or short as in files (t2m). If not given,
             the seventeen defaults, and for source "files" all that change with time. A level is part of the name, as in
             t@850.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from datamodules.era5.description import Coordinates, SeriesDescription
 from datamodules.era5.files.archive import Archive
+from datamodules.era5.files.file_part import file_with
 from datamodules.era5.files.grid import Grid
 from datamodules.era5.variables import Variable
 
@@ -37,6 +38,9 @@ class Fields:
             `longitude` if not given.
         file_hours: All times of the files as hours since the origin, in order `[F]`; `hours` if not given.
         land: Which series are on land `[S]`; None if the files have no land-sea mask.
+        fills: Numbers in the units of each variable that may mark missing values.
+        file_of: The name of the file with a variable at an hour, both by index; empty if there is none.
+        preliminary: Which hours from one index to before another, read before, are preliminary (ERA5T) `[t]`.
         statics: What the files say of each series beside its values `[S]`: `height` of the surface in metres, from its
             geopotential z, and `land`, the share of land, from lsm.
         held_out: Which series are held out for test `[S]`: none of their values are learnt. None if all are.
@@ -53,6 +57,9 @@ class Fields:
     file_coordinates: tuple[NDArray[np.generic], NDArray[np.generic]] | None = None
     file_hours: NDArray[np.float64] | None = None
     land: NDArray[np.bool_] | None = None
+    fills: tuple[Values, ...] = ()
+    file_of: Callable[[int, int], str] = lambda variable, hour: ""
+    preliminary: Callable[[int, int], NDArray[np.bool_]] = lambda first, before: np.zeros(before - first, bool)
     statics: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     held_out: NDArray[np.bool_] | None = None
 
@@ -152,8 +159,23 @@ def open_fields(
         note = selection.attributes.get("title", "")
         own = archive.grid.file_coordinates(cells)
         sources = (*archive.sources, _digest(read, len(hours))) if digest else archive.sources
-        statics = _statics(archive, cells, mask)
-        yield Fields(chosen, read, hours, origin, latitude, longitude, note, sources, own, file_hours, on_land, statics)
+        yield Fields(
+            variables=chosen,
+            read=read,
+            hours=hours,
+            origin=origin,
+            latitude=latitude,
+            longitude=longitude,
+            note=note,
+            sources=sources,
+            file_coordinates=own,
+            file_hours=file_hours,
+            land=on_land,
+            statics=_statics(archive, cells, mask),
+            fills=tuple(archive.fills(variable.short_name, variable.units) for variable in chosen),
+            file_of=lambda variable, hour: file_with(archive.parts, chosen[variable].short_name, selection.times[hour]),
+            preliminary=lambda first, before: archive.is_preliminary(selection.times[first:before]),
+        )
 
 
 def _statics(

@@ -11,10 +11,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from datamodules.era5.fields import Fields, Values
+from datamodules.era5.files.sizes import check_selection
 from datamodules.era5.scaling import SERIES_AT_ONCE, Scaling
+from datamodules.era5.screening import Screen
+from datamodules.era5.value_digests import Digest
 from datamodules.era5.variables import check_observed
 from datamodules.splits import hold_out
 from gpvae.utils.row_store import Memory, RowStore, compute_rows
+
+BYTES_PER_VALUE = 12  # as read, as scaled, with copies on the way
 
 
 class TaskHours(NamedTuple):
@@ -108,6 +113,15 @@ def _advice_on_length(hours_per_task: int, step: float) -> str:
     )
 
 
+def check_memory(fields: Fields, tasks: Sequence[TaskHours], on_disk: bool) -> None:
+    """Raise if the values that are in memory together, all of them or those of one task, do not fit there."""
+    num_times, remedy = len(fields.hours), "or set on_disk to true"
+    if on_disk:
+        num_times, remedy = max(task.last + 1 - task.first for task in tasks), "or shorter tasks"
+    remedy = f"choose fewer `points` or `variables`, {remedy}"
+    check_selection(len(fields.latitude), num_times, len(fields.variables), BYTES_PER_VALUE, remedy)
+
+
 class TaskValues(NamedTuple):
     """The values of all S series at some hours of a task; times `[T]`, y and mask `[S, T, V]` as in `SeriesBatch`."""
 
@@ -125,12 +139,16 @@ class Prepared:
         train: The values of each task at its training hours.
         test: The values of each task at its held-out hours.
         counts: How many values of each variable every task has, observed ones and all `[K, 2, V]`.
+        digests: The digests of the values of each task.
+        verify: Raises if the stored values of a task are damaged.
     """
 
     scaling: Scaling
     train: list[TaskValues]
     test: list[TaskValues]
     counts: Tensor
+    digests: list[Digest]
+    verify: Callable[[int], None] = lambda task: None
 
     @property
     def observed(self) -> float:
@@ -165,10 +183,11 @@ def prepare(
     """
     read, store, known = read or fields.read, store or Memory(), scaling is not None
     parts: dict[str, list[TaskValues]] = {"train": [], "test": []}
-    counts = []
+    counts, digests, screen = [], [], Screen(fields)
     for number, task in enumerate(tasks):
         first_hour, end = (task.first, task.last + 1) if len(task.train) else (0, 0)  # an absent task has no hours
-        values = torch.from_numpy(read(first_hour, end))
+        measured = read(first_hour, end)
+        values = torch.from_numpy(screen(measured, first_hour))
         if scaling is None:
             assert first is not None
             hours = torch.from_numpy(first - task.first)
@@ -176,8 +195,10 @@ def prepare(
         for name, part in scale_task(store, number, task, fields, values, scaling).items():
             parts[name].append(part)
         counts.append(count_values(values))
+        digests.append(digest_of(fields, measured, first_hour))
     assert scaling is not None
-    prepared = Prepared(scaling, parts["train"], parts["test"], torch.stack(counts))
+    screen.report()
+    prepared = Prepared(scaling, parts["train"], parts["test"], torch.stack(counts), digests)
     return prepared if known else checked(fields, prepared)
 
 
@@ -230,6 +251,18 @@ def count_values(values: Tensor) -> Tensor:
     """
     observed = values.isfinite().sum((0, 1))
     return torch.stack([observed, torch.full_like(observed, values[..., 0].numel())])
+
+
+def digest_of(fields: Fields, values: Values, first: int) -> Digest:
+    """The digests of values that were read.
+
+    Args:
+        fields: The data of the stream.
+        values: The values of all series from some hour on `[S, t, V]`.
+        first: The index of this hour.
+    """
+    end = first + values.shape[1]
+    return Digest.of(values, fields.hours[first:end], fields.preliminary(first, end))
 
 
 def checked(fields: Fields, prepared: Prepared) -> Prepared:

@@ -1,7 +1,8 @@
 """The values of all tasks in memory-mapped files, which later runs reuse and add to."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +18,16 @@ from datamodules.era5.prepared import (
     TaskValues,
     checked,
     count_values,
+    digest_of,
     file_names,
     prepare,
     scale_task,
 )
 from datamodules.era5.scaling import Scaling
+from datamodules.era5.screening import Screen
 from datamodules.era5.task_records import RECORDS, Record, digest, load_records, save_records
 from gpvae.utils.atomic import creating_folder, remove_abandoned, replacing
+from gpvae.utils.checksums import checksum
 from gpvae.utils.locks import excludes_others, exclusive
 from gpvae.utils.row_store import Files
 
@@ -72,8 +76,15 @@ def _create(folder: Path, fields: Fields, tasks: Sequence[TaskHours], first: NDA
     with creating_folder(folder) as temporary:
         prepared = prepare(fields, tasks, first, read=read, store=Files(temporary))
         records = [
-            Record(_hours(fields, task), values, digest(*fields.sources), counts.tolist())
-            for task, values, counts in zip(tasks, digests, prepared.counts, strict=True)
+            Record(
+                _hours(fields, task),
+                digests[number],
+                digest(*fields.sources),
+                prepared.counts[number].tolist(),
+                prepared.digests[number],
+                _checksums(number, {"train": prepared.train[number], "test": prepared.test[number]}),
+            )
+            for number, task in enumerate(tasks)
         ]
         save_records(temporary / RECORDS, prepared.scaling.mean, prepared.scaling.deviation, records)
 
@@ -92,24 +103,28 @@ def _update(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> None:
         with replacing(folder / RECORDS) as temporary:
             save_records(temporary, mean, deviation, records)
 
-    checked = 0
+    checked, screen = 0, Screen(fields)
     for number, task in enumerate(tasks):
         known, hours = (records[number] if number < len(records) else None), _hours(fields, task)
-        if known is not None and (known.hours, known.sources) == (hours, sources):
+        complete = known is not None and bool(known.checksums)
+        if known is not None and complete and (known.hours, known.sources) == (hours, sources):
             continue
         values = fields.read(task.first, task.last + 1)
-        record = Record(hours, digest(values), sources, count_values(torch.from_numpy(values)).tolist())
-        if known is not None and (known.hours, known.values) == record[:2]:
-            records[number] = record
+        screened = torch.from_numpy(screen(values, task.first))
+        counts, digests = count_values(screened).tolist(), digest_of(fields, values, task.first)
+        record = Record(hours, digest(values), sources, counts, digests)
+        if known is not None and complete and (known.hours, known.values) == record[:2]:
+            records[number] = record._replace(checksums=known.checksums)
             checked += 1
             continue
         if known is not None:  # the records of this task and of all after it
             del records[number:]
             save()
         _log_writing(f"the values of task {number + 1}", folder, fields, task.last + 1 - task.first)
-        scale_task(store, number, task, fields, torch.from_numpy(values), scaling)
-        records.append(record)
+        parts = scale_task(store, number, task, fields, screened, scaling)
+        records.append(record._replace(checksums=_checksums(number, parts)))
         save()
+    screen.report()
     if checked:
         save()
 
@@ -117,6 +132,15 @@ def _update(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> None:
 def _log_writing(what: str, folder: Path, fields: Fields, num_hours: int) -> None:
     size = 5 * len(fields.latitude) * num_hours * len(fields.variables) / 1e9
     rank_zero_info(f"Writing {what} to {folder}, {size:.3g} GB; later runs reuse them.")
+
+
+def _checksums(number: int, parts: Mapping[str, TaskValues]) -> dict[str, int]:
+    """The checksums of the files of a task, by name."""
+    return {
+        file: checksum(values)
+        for part, (_, *stored) in parts.items()
+        for file, values in zip(file_names(part, number), stored, strict=True)
+    }
 
 
 def _hours(fields: Fields, task: TaskHours) -> str:
@@ -139,4 +163,17 @@ def _open(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> Prepared:
                 raise FileNotFoundError(f"{error}: remove {folder}, and it is created again") from error
             parts[name].append(TaskValues(torch.from_numpy(fields.hours[indices]), y, mask))
     counts = torch.tensor([record.counts for record in records[: len(tasks)]])
-    return checked(fields, Prepared(Scaling(fields.variables, mean, deviation), parts["train"], parts["test"], counts))
+    digests = [record.digest for record in records[: len(tasks)]]
+
+    @cache  # once in a run, when the values are first needed
+    def verify(task: int) -> None:
+        stored = _checksums(task, {name: some[task] for name, some in parts.items()})
+        damaged = [name for name, value in stored.items() if records[task].checksums[name] != value]
+        if damaged:
+            raise ValueError(
+                f"{files.path(damaged[0])} is damaged: its values are not those that were written. Remove {folder}, "
+                "and it is created again."
+            )
+
+    scaling = Scaling(fields.variables, mean, deviation)
+    return checked(fields, Prepared(scaling, parts["train"], parts["test"], counts, digests, verify))

@@ -12,8 +12,11 @@ from datamodules.era5.description import Coordinates
 from datamodules.era5.fields import Fields
 from datamodules.era5.prepared import Prepared
 from datamodules.era5.scaling import expected_means
+from datamodules.era5.value_digests import Digest, from_plain, to_plain
 from datamodules.era5.variables import Variable
-from datamodules.stream import TaskStream
+from datamodules.stream import ChangedTask, TaskStream
+
+DIGESTS = "digests of values"  # an entry of the identity
 
 
 class SeriesData(TaskStream):
@@ -27,22 +30,53 @@ class SeriesData(TaskStream):
     def __init__(self, num_tasks: int | None, **options: Any) -> None:
         super().__init__(num_tasks, **options)
         self._data: tuple[Fields, Prepared] | None = None
+        self._learnt: list[Digest] = []
 
     def identity(self) -> dict[str, Any]:
-        """Locations, variables, first hour and scale of the first task; empty until `setup`.
+        """Locations, variables, first hour, scale of the first task and digests of all values; empty until `setup`.
 
-        Later values are left out: they may be added or revised.
+        Synthetic values have no digests: other processors compute other last bits.
         """
         if self._data is None:
             return {}
         fields, prepared = self._data
         mean, deviation = prepared.scaling.mean.mean(0), prepared.scaling.deviation
+        values = {} if self.synthetic else {DIGESTS: to_plain(self._digests())}
         return {
+            **values,
             "places": torch.from_numpy(np.stack([fields.latitude, fields.longitude])),
             "first hours": str(np.datetime_as_string(fields.origin, unit="m")),
             "variables": ", ".join(variable.short_name for variable in fields.variables),
             "values of the first task": torch.stack([mean / deviation, deviation.log()]),
         }
+
+    def _digests(self) -> list[Digest]:
+        """The digests of every task; of those whose data are not here, the ones that were learnt."""
+        digests = self._prepared().digests
+        known = self._learnt + digests[len(self._learnt) :]
+        return [new if new.is_known else old for new, old in zip(digests, known, strict=False)]
+
+    def changed_tasks(self, before: Mapping[str, Any], num_tasks: int) -> list[ChangedTask]:
+        """The tasks whose values have changed since they were learnt, with variables and hours.
+
+        The digests in the checkpoint are kept, as those of tasks whose data are not here.
+
+        Args:
+            before: The identity of the data in a checkpoint.
+            num_tasks: The number of tasks that were learnt.
+        """
+        if self._data is None or DIGESTS not in before or self.synthetic:
+            return []
+        fields, prepared = self._data
+        self._learnt = from_plain(before[DIGESTS])[:num_tasks]
+        names = [variable.short_name for variable in fields.variables]
+        changed = []
+        for number, (old, new) in enumerate(zip(self._learnt, prepared.digests, strict=False), start=1):
+            if old.is_known and new.is_known and (detail := new.describe_changes(old, names, fields.origin)):
+                changed.append(
+                    ChangedTask(number, f"values of {'the first task' if number == 1 else f'task {number}'}", detail)
+                )
+        return changed
 
     @property
     def num_series(self) -> int:

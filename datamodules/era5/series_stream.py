@@ -17,7 +17,7 @@ from datamodules.era5.fields import Fields
 from datamodules.era5.held_out import hold_out_locations
 from datamodules.era5.loader import SeriesLoader
 from datamodules.era5.prediction_times import check_options, prediction_times
-from datamodules.era5.prepared import TaskValues, merge, prepare, split_hours
+from datamodules.era5.prepared import TaskValues, check_memory, merge, prepare, split_hours
 from datamodules.era5.prepared_files import prepare_on_disk
 from datamodules.era5.series_data import SeriesData
 from datamodules.era5.task_length import TaskLength
@@ -132,6 +132,7 @@ class SeriesStream(SeriesData):
             cut = fields.hours, self.num_parts, self.hours_per_task, self.test_share, self.seed, fields.step
             split = split_hours(*cut, times_per_task=self.times_per_task)
             tasks = [merge(split)] if self.joint else split
+            check_memory(fields, tasks, self.on_disk)
             if self.on_disk:
                 irrelevant = self.resumable | self.changeable
                 irrelevant |= {"test_locations"} if self.test_locations is None else set()
@@ -268,7 +269,7 @@ class SeriesStream(SeriesData):
     def predict_dataloader(self) -> list[Iterable[Any]]:
         """Series at the times to predict, see `predict_every` and `predict_until`; a loader for each group of times."""
         if self.predict_every is None and self.predict_until is None:
-            parts = list(self._prepared().test)
+            parts = [self._task(task, self._prepared().test) for task in range(len(self._prepared().test))]
         else:
             groups = group_times(self._times_to_predict(), self._task_begins())
             parts = [unobserved(times, self.num_series, self.num_variables) for times in groups]
@@ -291,4 +292,5 @@ class SeriesStream(SeriesData):
     def _task(self, task: int, parts: list[TaskValues]) -> TaskValues:
         if not 0 <= task < len(parts):
             raise ValueError(f"There is no task {task}: tasks are numbered from 0 to {len(parts) - 1}.")
+        self._prepared().verify(task)
         return parts[task]

@@ -10,6 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from datamodules.era5.value_digests import Digest
+from gpvae.utils.checksums import check_archive
+
+NO_DIGEST = Digest(*(torch.empty(0),) * 4)
 RECORDS = "scaling.pt"  # the name of the file
 
 
@@ -21,12 +25,16 @@ class Record(NamedTuple):
         values: A digest of its values, in the units of files.
         sources: A digest of names, sizes and dates of the files that had these values when they were last read.
         counts: How many values of each variable it has, observed ones and all `[2, V]`.
+        digest: The digests of its values by hour and by variable.
+        checksums: The checksums of its files, by name; none in folders of earlier versions, which are written again.
     """
 
     hours: str
     values: str
     sources: str
     counts: list[list[int]]
+    digest: Digest = NO_DIGEST
+    checksums: dict[str, int] = {}  # noqa: RUF012  # never changed
 
 
 def digest(*parts: str | NDArray[np.generic]) -> str:
@@ -50,7 +58,8 @@ def save_records(path: Path, mean: Tensor, deviation: Tensor, records: Sequence[
         deviation: The standard deviation of each variable `[V]`.
         records: The records, in order of tasks.
     """
-    torch.save({"mean": mean, "deviation": deviation, "tasks": [tuple(record) for record in records]}, path)
+    plain = [tuple(record._replace(digest=tuple(record.digest))) for record in records]  # type: ignore[arg-type]
+    torch.save({"mean": mean, "deviation": deviation, "tasks": plain}, path)
 
 
 def load_records(path: Path) -> tuple[Tensor, Tensor, list[Record]]:
@@ -58,6 +67,14 @@ def load_records(path: Path) -> tuple[Tensor, Tensor, list[Record]]:
 
     Args:
         path: The file.
+
+    Raises:
+        ValueError: It is damaged.
     """
-    saved = torch.load(path, weights_only=True)
-    return saved["mean"], saved["deviation"], [Record(*record) for record in saved["tasks"]]
+    try:
+        check_archive(path)
+        saved = torch.load(path, weights_only=True)
+        records = [Record(*record) for record in saved["tasks"]]
+        return saved["mean"], saved["deviation"], [one._replace(digest=Digest(*one.digest)) for one in records]
+    except Exception as error:  # a damaged file can raise anything
+        raise ValueError(f"{path} is damaged: remove {path.parent}, and it is created again") from error

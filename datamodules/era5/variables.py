@@ -7,7 +7,7 @@ from typing import Literal
 from torch import Tensor
 
 from datamodules.era5.units import Conversion, UnitError, conversion, same_dimension
-from gpvae.utils.checks import nearest
+from gpvae.utils.spelling import nearest
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,13 @@ PLACES = {
     "callbacks": (2, 2, 0.0, 0.68),
     "gpvae.report": (2, 2, 0.68, 1.0),
     "datamodules": (3, 7, 0.0, 0.25),
-    "gpvae.modules": (3, 3, 0.25, 0.68),
+    "gpvae.modules": (3, 3, 0.25, 0.54),
+    "interfaces": (3, 3, 0.54, 0.68),
     "gpvae.results": (3, 4, 0.68, 0.84),
     "gpvae.plotting": (3, 4, 0.84, 1.0),
-    "gpvae.vae": (4, 4, 0.25, 0.68),
+    "gpvae.vae": (4, 4, 0.25, 0.44),
+    "gpvae.bank": (4, 4, 0.44, 0.54),
+    "gpvae.estimators": (4, 4, 0.54, 0.68),
     "streaming GP": (5, 5, 0.25, 0.68),
     "gpvae.metrics": (5, 7, 0.68, 1.0),
     "gpvae.inducing": (6, 6, 0.25, 0.465),
@@ -34,15 +37,20 @@ PLACES = {
     "gpvae.utils": (8, 8, 0.0, 1.0),
 }
 NUM_ROWS = 1 + max(last for _, last, _, _ in PLACES.values())
-#: The modules at the root of `gpvae`, in two boxes.
+#: Modules and packages at the root of `gpvae` that share a box.
 GROUPS = {
     "streaming GP": (
         *("online_gp", "predictive_gp", "observations", "methods", "diagnostics", "inference", "natural_gradients"),
-        *("bounds", "streaming", "posteriors", "sites"),
+        *("bounds", "streaming", "posteriors", "sites", "saving"),
     ),
     "kernels": ("kernels", "likelihoods"),
+    "interfaces": ("sklearn", "river", "botorch"),
 }
-TITLES = {"streaming GP": "gpvae: the streaming GP", "kernels": "gpvae: kernels, likelihoods"}
+TITLES = {
+    "streaming GP": "gpvae: the streaming GP",
+    "kernels": "gpvae: kernels, likelihoods",
+    "interfaces": "gpvae: interfaces",
+}
 WIDTH, LINE, PADDING, GAP, FONT = 1060, 15, 9, 26, 12
 
 

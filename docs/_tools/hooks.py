@@ -1,11 +1,11 @@
-"""What mkdocs does not do by itself: pages of files beyond `docs`, and mathematics that needs no script to be read."""
+"""Extends mkdocs: pages for files outside `docs`, and formulas that need no script."""
 
 import re
 import shutil
 from html import unescape
 from importlib.util import find_spec
 from pathlib import Path
-from posixpath import dirname, join, normpath
+from posixpath import dirname, join, normpath, relpath
 from typing import Any
 
 from latex2mathml.converter import convert  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -14,7 +14,7 @@ from mkdocs.structure.files import File  # type: ignore[import-not-found,import-
 ROOT = Path(__file__).parent.parent.parent
 #: Files of the repository that are pages of the site.
 PAGES = {"benchmarks/README.md": "benchmarks.md", "CHANGELOG.md": "changes.md", "CONTRIBUTING.md": "contributing.md"}
-#: Those that stand on a page, at a line such as `--8<-- "README.md"`.
+#: Files whose links lead to a page that takes their place, or includes them by a line such as `--8<-- "CITATION.cff"`.
 INCLUDED = {"README.md": "index.md", "CITATION.cff": "citing.md"}
 INCLUDE = re.compile(r'^--8<-- "(?P<file>[^"]+)"$', flags=re.MULTILINE)
 #: A font that has mathematics, of the package ziamath: what the reader's system has may not.
@@ -40,9 +40,18 @@ def on_files(files: Any, config: Any, **_: Any) -> Any:  # noqa: ANN401
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put files in where a page says so."""
-    return INCLUDE.sub(lambda found: _read(found["file"]).rstrip(), markdown)
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
+    """Include files where a page asks for them, and lead links to files outside `docs` to their pages."""
+    folder = dirname(page.file.src_uri)
+
+    def to_page(link: re.Match[str]) -> str:
+        path, hash_sign, anchor = link["target"].partition("#")
+        target = {**PAGES, **INCLUDED}.get(normpath(join("docs", folder, path)))
+        if target is None:
+            return link[0]
+        return f"[{link['text']}]({relpath(target, folder or '.')}{hash_sign}{anchor})"
+
+    return LINK.sub(to_page, INCLUDE.sub(lambda found: _read(found["file"]).rstrip(), markdown))
 
 
 def on_page_content(html: str, **_: Any) -> str:

@@ -1,6 +1,6 @@
-"""Runs examples and makes pages of them: `python docs/_tools/render.py counts weather`; all of them if none is named.
+"""Runs examples and turns them into pages: `python docs/_tools/render.py counts weather`; all of them by default.
 
-A cell that begins with `# %% [markdown]` is text, any other is code. What the example prints and draws comes last.
+A cell that begins with `# %% [markdown]` is text; any other cell is code. Figure and output come after the title.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ROOT / "docs" / "examples"
-#: Where pictures are, as seen from the pages; that of the README serves for its example too.
+#: Where figures are, relative to the pages; the example shares that of the README.
 PICTURES = {"stream": "../stream.png"}
 CELL = re.compile(r"^# %%(?P<kind> \[markdown\])?\n", flags=re.MULTILINE)
 
@@ -29,7 +29,7 @@ def page(name: str, printed: str) -> str:
     title, *rest = cells
     picture = f"![What the example draws]({PICTURES.get(name, f'{name}.png')})"
     printed = printed.strip("\n")
-    source = f"`python examples/{name}.py` runs what follows, prints this and draws the picture:"
+    source = f"`python examples/{name}.py` runs the code below, draws this figure and prints:"
     return "\n\n".join([title, picture, source, f"```text\n{printed}\n```", *rest]) + "\n"
 
 

@@ -56,7 +56,7 @@ def split_allow_options(args: Sequence[str]) -> tuple[list[str], list[str]]:
             continue
         name = value if equals else next(remaining, "")
         if not all(part.isidentifier() for part in name.split(".")) or _is_within(name, FORBIDDEN_PACKAGES):
-            raise ValueError(f"{OPTION} takes the name of a package of yours, such as my_package; got {name!r}")
+            raise ValueError(f"{OPTION} takes the name of one of your packages, such as my_package; got {name!r}")
         allowed.append(name)
     return allowed, others
 

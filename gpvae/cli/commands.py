@@ -1,38 +1,44 @@
-"""The command line: `gpvae fit -c configs/solar_ohsgpr.yaml`, also called `lightning` and `python -m gpvae`."""
+"""The command line: `gpvae fit -c configs/solar_ohsgpr.yaml`, also called `lightning` and `python -m gpvae`.
+
+A command imports what it needs when it runs: `--version`, `--help` and `configs` answer without torch.
+"""
 
 import logging
 import os
 import signal
 import sys
+import threading
 import warnings
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
-from lightning.pytorch.utilities.exceptions import SIGTERMException
-
 from gpvae import __version__
-from gpvae.cli.configs_command import ConfigsCommand
 from gpvae.cli.errors import OWN_PACKAGES, user_message
-from gpvae.cli.lightning_cli import StreamCLI
-from gpvae.cli.report_command import ReportCommand
-from gpvae.cli.subcommand import Subcommand
-from gpvae.cli.summary_command import SummaryCommand
-from gpvae.utils.checks import nearest
-from gpvae.utils.distributed import leave_process_group
+from gpvae.utils.spelling import nearest
 
-#: Sub-commands beside those of LightningCLI.
-SUBCOMMANDS: dict[str, Subcommand] = {
-    command.name: command for command in (SummaryCommand(), ReportCommand(), ConfigsCommand())
+#: Commands of LightningCLI, and what they do.
+LIGHTNING_COMMANDS = {
+    "fit": "learn the tasks of a stream, one after the other; resume a run, or go on with new data",
+    "validate": "score the held-out data of the tasks that a run has learnt",
+    "test": "score the held-out data of all tasks of the stream",
+    "predict": "write predictions with intervals to a file",
 }
-COMMANDS = (*StreamCLI.subcommands(), *SUBCOMMANDS)
+#: Commands beside them: what they do, and the classes that run them.
+SUBCOMMANDS = {
+    "summary": ("means and intervals of scores over runs", "gpvae.cli.summary_command:SummaryCommand"),
+    "report": ("write an HTML page about runs", "gpvae.cli.report_command:ReportCommand"),
+    "configs": ("list or copy the configs that come with the package", "gpvae.cli.configs_command:ConfigsCommand"),
+}
+COMMANDS = (*LIGHTNING_COMMANDS, *SUBCOMMANDS)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run a command: one of `COMMANDS`, or that of another distribution with a `lightning` script."""
     args = list(sys.argv[1:] if argv is None else argv)
-    _filter_messages()
     command = args[0] if args and not args[0].startswith("-") else None
     if command is not None and command not in COMMANDS:
         if other_main := _find_other_lightning():
@@ -41,16 +47,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(
             f"error: there is no command {command!r}{nearest(command, COMMANDS)}; commands are {', '.join(COMMANDS)}"
         )
+    if not args or args[0] in ("-h", "--help", "--version"):
+        _overview().parse_args(args[:1])
+    _filter_messages()
     try:
         if command in SUBCOMMANDS:
-            SUBCOMMANDS[command].main(args[1:])
-        elif args == ["--version"]:
-            print(f"gpvae {__version__}")
+            resolve_name(SUBCOMMANDS[command][1])().main(args[1:])
         else:
-            StreamCLI(argv)
-            leave_process_group()  # not after an error, when other processes may be waiting in a collective operation
-    except SIGTERMException:
-        sys.exit(128 + signal.SIGTERM)  # by default it would exit with code 0
+            _run_lightning(argv)
     except Exception as error:
         message = user_message(error)
         if os.environ.get("GPVAE_TRACEBACK") or message is None:
@@ -58,8 +62,38 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(f"error: {message}")
 
 
+def _overview() -> ArgumentParser:
+    """Return the parser that shows all commands; `gpvae COMMAND --help` shows the options of each."""
+    parser = ArgumentParser(
+        prog="gpvae",
+        description="Learn a stream of tasks without forgetting.",
+        epilog="`gpvae COMMAND --help` shows the options of a command. `gpvae fit -c NAME` runs one of the configs "
+        "that `gpvae configs` lists, or your own file. `--allow PACKAGE` lets configs name classes of another "
+        "package; repeat it for several.",
+    )
+    parser.add_argument("--version", action="version", version=f"gpvae {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, dest="command")
+    for name, text in (LIGHTNING_COMMANDS | {name: text for name, (text, _) in SUBCOMMANDS.items()}).items():
+        commands.add_parser(name, help=text)
+    return parser
+
+
+def _run_lightning(argv: Sequence[str] | None) -> None:
+    from lightning.pytorch.utilities.exceptions import SIGTERMException
+
+    from gpvae.cli.lightning_cli import StreamCLI
+    from gpvae.utils.distributed import leave_process_group
+
+    try:
+        StreamCLI(argv)
+    except SIGTERMException:
+        sys.exit(128 + signal.SIGTERM)  # by default it would exit with code 0
+    leave_process_group()  # not after an error, when other processes may be waiting in a collective operation
+
+
 def _filter_messages() -> None:
     """Hide tips and deprecations of Lightning, and print our own warnings without the line of code."""
+    threading.excepthook = _explain_thread
     logger = logging.getLogger("lightning.pytorch.utilities.rank_zero")
     logger.addFilter(lambda record: "Tip" not in record.getMessage())
     for message in (".*LeafSpec.*is deprecated", "Couldn't infer the batch indices"):
@@ -71,6 +105,12 @@ def _filter_messages() -> None:
         return f"warning: {message}\n" if is_own else default_format(message, category, *args)
 
     warnings.formatwarning = format_warning  # type: ignore[assignment]
+
+
+def _explain_thread(failure: threading.ExceptHookArgs) -> None:
+    """Show an exception of a thread, except for those of TensorBoard's writer, which also raises them in the run."""
+    if type(failure.thread).__name__ != "_AsyncWriterThread":
+        threading.__excepthook__(failure)
 
 
 def _find_other_lightning() -> Any | None:  # noqa: ANN401

@@ -11,7 +11,7 @@ from pathlib import Path
 from gpvae.cli.shipped_configs import SUFFIX, read_description, shipped_configs
 from gpvae.cli.subcommand import Subcommand
 from gpvae.utils.atomic import replacing
-from gpvae.utils.checks import nearest
+from gpvae.utils.spelling import nearest
 
 
 class ConfigsCommand(Subcommand):

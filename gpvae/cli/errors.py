@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lightning.fabric.utilities.exceptions import MisconfigurationException
-
 #: Packages whose errors and warnings are written for users and need no traceback.
 OWN_PACKAGES = ("gpvae", "datamodules", "callbacks")
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -38,6 +36,8 @@ def explain_errors(failure: str) -> Iterator[None]:
 
 def is_user_error(error: BaseException) -> bool:
     """Whether an error was raised on purpose, by this package or by Lightning about its own options."""
+    from lightning.fabric.utilities.exceptions import MisconfigurationException  # slow, and rarely needed
+
     if isinstance(error, MisconfigurationException):
         return True
     if not isinstance(error, ValueError | OSError | RuntimeError | ArithmeticError | TypeError):

@@ -27,7 +27,7 @@ from callbacks import (
 )
 from callbacks.changed_options import accepted_changes
 from callbacks.checkpoint import check_synchronous, load_state, read_checkpoint
-from callbacks.data_identity import check_same_stream
+from callbacks.data_identity import accepted_data, check_same_stream
 from callbacks.results_folder import ResultsWriter
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
@@ -42,14 +42,6 @@ from gpvae.modules import ContinualModule
 from gpvae.modules.configuration import Differences
 from gpvae.results.config_history import record_changes
 from gpvae.utils import provenance
-
-DESCRIPTION = (
-    "Learn a stream of tasks without forgetting. `gpvae summary RUNS...` aggregates the scores of several runs. "
-    "`gpvae report RUNS...` writes an HTML page about them. "
-    "`gpvae configs` lists the configs that come with the package, for `gpvae fit -c NAME`. "
-    "`--allow PACKAGE` lets configs name classes of another package; repeat it for several. "
-    "`--version` prints the version of gpvae."
-)
 
 
 class StreamCLI(LightningCLI):
@@ -67,7 +59,7 @@ class StreamCLI(LightningCLI):
                 subclass_mode_model=True,
                 subclass_mode_data=True,
                 parser_class=HelpfulParser,
-                parser_kwargs={"description": DESCRIPTION, "allow_abbrev": False},
+                parser_kwargs={"allow_abbrev": False},
                 seed_everything_default=1,
                 auto_configure_optimizers=False,
                 save_config_callback=SavedConfig,
@@ -94,15 +86,15 @@ class StreamCLI(LightningCLI):
             "--name",
             type=str | None,
             default=None,
-            help="Results go to runs/NAME/seed_N. Not given: the config file's name, and options changed beside it.",
+            help="Results go to runs/NAME/seed_N. Default: the name of the config and the options changed from it.",
         )
         parser.add_argument(
             "--accept",
             type=Literal["changed"] | None,
             default=None,
             help="With `changed`, a resumed run may differ from its checkpoint in epochs per task, batch size, "
-            "learning rate and the like. It takes the new values from the next task on, and records them in "
-            "config_history.yaml of the run folder.",
+            "learning rate and the like, and in data that were learnt, except for the first task. It takes the "
+            "new values from the next task on, and records them in config_history.yaml of the run folder.",
         )
         parser.add_lightning_class_args(TaskReport, "report")
         parser.add_lightning_class_args(TaskFigures, "figures")
@@ -135,6 +127,8 @@ class StreamCLI(LightningCLI):
             kwargs["logger"] = self.subcommand == "fit" and TensorBoardLogger(
                 folder.parent.parent, folder.parent.name, folder.name, default_hp_metric=False
             )
+        for logger in chosen["logger"] if isinstance(chosen["logger"], list) else [chosen["logger"]]:
+            run_folder.check_local(getattr(logger, "save_dir", None) or "", "save_dir of the logger")
         kwargs["plugins"] = trainer_plugins(chosen["plugins"])
         self.trainer_defaults["callbacks"] = [
             TaskClock(),
@@ -164,6 +158,7 @@ class StreamCLI(LightningCLI):
             return  # writes nothing
         folder = self._run_folder()
         self._claims.enter_context(run_folder.claimed(folder))
+        run_folder.remove_unfinished(folder)
         if self._get(self.config, "ckpt_path") is None:
             run_folder.clear(folder)
         if self._changes:
@@ -171,7 +166,13 @@ class StreamCLI(LightningCLI):
 
     def _run_subcommand(self, subcommand: str) -> None:
         with ExitStack() as self._claims:
-            super()._run_subcommand(subcommand)
+            try:
+                super()._run_subcommand(subcommand)
+            except OSError as error:
+                folder = self._run_folder()
+                if subcommand == "fit" and run_folder.is_removed(folder):
+                    raise run_folder.removed(folder) from error
+                raise
 
     def before_instantiate_classes(self) -> None:
         """Set the name of the run. It is saved with the config, whose header is the version of the program."""
@@ -184,6 +185,7 @@ class StreamCLI(LightningCLI):
         ignored = _changeable_keys() if config["accept"] else []
         config["name"] = config["name"] or run_folder.default_name(config["config"] or [], self._args, ignored)
         run_folder.check_name(config["name"])
+        run_folder.check_local(config["trainer"]["default_root_dir"], "trainer.default_root_dir")
         self.save_config_kwargs["folder"] = self._run_folder()
 
     def _run_folder(self) -> Path:
@@ -199,7 +201,10 @@ class StreamCLI(LightningCLI):
         """
         config = self.config_init[self.subcommand]
         config["weights_only"] = True  # also for what Lightning loads itself
-        given = config.get("ckpt_path") or (None if self.subcommand == "fit" else "last")
+        given = config.get("ckpt_path")
+        if given is not None and not given.strip():
+            raise ValueError("--ckpt_path is empty: give `last`, the path of a checkpoint, or leave it out")
+        given = given or (None if self.subcommand == "fit" else "last")
         if given is None:
             return None
         path = folder / "checkpoints" / "last.ckpt" if given == "last" else Path(given)
@@ -209,8 +214,8 @@ class StreamCLI(LightningCLI):
             return None
         if not path.is_file():
             raise FileNotFoundError(
-                f"there is no checkpoint {path}: it is written by `fit` with the same config, name and seed; or give "
-                "the path of one as --ckpt_path"
+                f"there is no checkpoint {path}: run `fit` with the same config, name and seed first, or give the path "
+                "of a checkpoint as --ckpt_path"
             )
         checkpoint = read_checkpoint(path, resume=self.subcommand == "fit")
         check_same_stream(checkpoint, self.datamodule)
@@ -226,9 +231,11 @@ class StreamCLI(LightningCLI):
         load_state(self.model, checkpoint, Path(config["ckpt_path"]))
         if self.subcommand != "fit":
             return
-        self._changes = changes
         for name, (old, new) in changes.items():
             rank_zero_info(f"From task {int(self.model.learned) + 1} on, {name} is {new}; it was {old}.")
+        for name, (_, new) in (data := accepted_data(checkpoint, self.datamodule)).items():
+            rank_zero_info(f"Accepted: {name} are not those that were learnt ({new}). What was learnt stays.")
+        self._changes = changes | data
         if self.model.learned == self.datamodule.num_learnt:
             rank_zero_info(f"All {self.datamodule.num_learnt} tasks of the data are learnt: there is nothing new.")
 

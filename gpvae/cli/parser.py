@@ -8,7 +8,7 @@ from lightning.pytorch.cli import LightningArgumentParser
 
 from datamodules import TaskStream
 from gpvae.modules import ContinualModule
-from gpvae.utils.checks import nearest
+from gpvae.utils.spelling import nearest
 
 #: Errors of jsonargparse about an unknown key, an unknown class, and a value that is not one of the choices.
 UNKNOWN_KEY = re.compile(r"(?:unrecognized arguments: --|[oO]ption ')(?P<key>[\w.-]+)")

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from os import PathLike
 from pathlib import Path
 
 from jsonargparse import Namespace
@@ -12,10 +13,11 @@ from lightning import LightningModule, Trainer
 from lightning.pytorch.cli import LightningArgumentParser, SaveConfigCallback
 from lightning.pytorch.utilities import rank_zero_info
 
-from gpvae.utils.atomic import replacing
+from gpvae.utils.atomic import remove_leftovers, replacing
 from gpvae.utils.locks import acquire, release
 
 EARLIER = ".earlier"
+CONFIG = "config.yaml"
 #: What TensorBoard knows its logs by, and what replaces it in the names of those of earlier runs.
 EVENTS, HIDDEN_EVENTS = "tfevents", "earlier-events"
 #: Seconds to wait for the lock of a run folder: a killed process may take a while to exit.
@@ -46,11 +48,35 @@ def default_name(files: Iterable[object], args: Sequence[str], ignored: Collecti
 
 def check_name(name: str) -> None:
     """Raise unless a name is that of a folder below the folder of all runs."""
-    if not name.isprintable() or Path(name).is_absolute() or ".." in Path(name).parts:
+    parts = Path(name).parts
+    hidden = any(part.startswith(".") or not part.strip() for part in parts)
+    if not name.isprintable() or Path(name).is_absolute() or hidden or not parts:
         raise ValueError(
-            f"the name of a run is {name!r}; give a printable relative path without '..', such as solar_first. Its "
-            "parent folder is --trainer.default_root_dir"
+            f"the name of a run is {name!r}; give a printable relative path without '..' and names that begin with a "
+            "dot, such as solar_first. Its parent folder is --trainer.default_root_dir"
         )
+
+
+def check_local(folder: str | PathLike[str], option: str) -> None:
+    """Raise if a folder for results is the address of a website, which nothing can be written to.
+
+    Args:
+        folder: The folder.
+        option: The option that it is of.
+    """
+    if re.match(r"https?:", str(folder)):
+        raise ValueError(f"{option} is {str(folder)!r}, but results are written to a folder: give its path")
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed runs have left in a run folder, which is claimed.
+
+    Args:
+        folder: The run folder.
+    """
+    remove_leftovers(folder)
+    for part in (folder / "checkpoints").glob("*.part"):
+        part.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -73,7 +99,7 @@ def claimed(folder: Path) -> Iterator[None]:
         ) from error
     if descriptor is None:
         raise BlockingIOError(
-            f"another process is at the run in {folder}: wait for its end, or give this one a --name of its own"
+            f"another process uses the run folder {folder}: wait until it ends, or choose another name with --name"
         )
     try:
         yield
@@ -112,6 +138,16 @@ def hide_logs(folder: Path) -> None:
             log.rename(log.with_name(log.name.replace(EVENTS, HIDDEN_EVENTS)))
 
 
+def is_removed(folder: Path) -> bool:
+    """Whether the folder of a run that is under way has been removed, or made anew by what it still writes."""
+    return not (folder / CONFIG).exists()
+
+
+def removed(folder: Path) -> OSError:
+    """The error for a run folder that has been removed."""
+    return OSError(f"the run folder {folder} has been removed while the run was under way: start it again")
+
+
 class SavedConfig(SaveConfigCallback):
     """Saves the config as `config.yaml` in the run folder, with any logger or none.
 
@@ -129,3 +165,8 @@ class SavedConfig(SaveConfigCallback):
         """Save the config; Lightning calls this on rank 0 only."""
         with replacing(self.folder / self.config_filename) as unfinished:
             self.parser.save(self.config, unfinished, skip_none=False, overwrite=True, multifile=False)
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """End a run whose folder has been removed, and with it the results so far."""
+        if trainer.is_global_zero and not trainer.fast_dev_run and is_removed(self.folder):  # type: ignore[attr-defined]
+            raise removed(self.folder)

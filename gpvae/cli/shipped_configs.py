@@ -4,9 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from lightning.pytorch.utilities import rank_zero_info
-
-from gpvae.utils.checks import nearest
+from gpvae.utils.spelling import nearest
 
 SUFFIX = ".yaml"
 OPTIONS = ("-c", "--config")
@@ -58,11 +56,13 @@ def _resolve(value: str) -> str:
     configs = shipped_configs()
     name = path.name.removesuffix(SUFFIX)
     if path.parent in (Path(), Path("configs")) and name in configs:
+        from lightning.pytorch.utilities import rank_zero_info  # which `gpvae configs` does not need
+
         rank_zero_info(f"There is no file {value} here: using the config that comes with gpvae, {configs[name]}")
         return str(configs[name])
     if path.exists():
         return value
     raise FileNotFoundError(
-        f"File does not exist: {value}{nearest(name, configs)}; give a config of yours, or the name of one that `gpvae "
-        "configs` lists and `gpvae configs --copy FOLDER` copies"
+        f"File does not exist: {value}{nearest(name, configs)}; give the path of a config, or a name that `gpvae "
+        "configs` lists; `gpvae configs --copy FOLDER` copies all of them"
     )

@@ -19,7 +19,7 @@ class SummaryCommand(Subcommand):
         """Add paths and what to show."""
         help_ = f"folder of a run, folder of runs, or a {FILE_NAME}"
         parser.add_argument("paths", nargs="+", metavar="RUN_DIR_OR_CSV", help=help_)
-        parser.add_argument("--tasks", action="store_true", help="also show each task, as it stands at the end")
+        parser.add_argument("--tasks", action="store_true", help="also show the final scores of each task")
         help_ = "also show each variable, and write it to the csv file"
         parser.add_argument("--variables", action="store_true", help=help_)
         parser.add_argument("--csv", type=Path, metavar="FILE", help="write all scores, after every task, to this file")

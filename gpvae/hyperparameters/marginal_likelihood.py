@@ -11,15 +11,32 @@ from gpytorch.likelihoods import Likelihood
 from scipy.optimize import minimize
 from torch import Tensor
 
-from gpvae.hyperparameters.search_space import START_NOISE, Hyperparameter, search_space, set_values, starts
+from gpvae.hyperparameters.periods import likely_periods
+from gpvae.hyperparameters.search_space import (
+    START_NOISE,
+    Hyperparameter,
+    extent_of,
+    search_space,
+    set_values,
+    starts,
+)
 from gpvae.kernels import covariance
 from gpvae.likelihoods import base_likelihood, is_gaussian, scale_of_function, some_points
-from gpvae.utils.linalg import cholesky, log_det, solve_lower
+from gpvae.utils.linalg import cholesky, log_det
 
 Objective = Callable[[], Tensor]
+Values = list[Tensor]
 
-#: Points of the subset on which the starts compete, and iterations that each of them gets there.
-NUM_SCREENING, SCREENING_ITERATIONS = 300, 40
+#: Starts that are compared; fewer for likelihoods other than Gaussian, where the objective takes longer.
+NUM_STARTS, NUM_STARTS_NON_GAUSSIAN = 64, 8
+#: Maximum number of points on which starts are compared for a Gaussian likelihood.
+MAX_SUBSET = 300
+#: Starts from which L-BFGS runs, and its iterations before those that have fallen behind are dropped.
+NUM_BEST, FIRST_ITERATIONS = 3, 8
+#: Nats by which a start may be behind after these iterations, and a smoother optimum in the end.
+MAX_BEHIND, INSIGNIFICANT = 5.0, 1.0
+#: Starts whose hyperparameters all come this close, as a difference of logarithms, reach the same optimum.
+SAME = 0.1
 #: Shortest lengthscale for inputs of several dimensions, relative to their extent: few variables follow no less.
 SHORTEST = 0.1
 #: Weak log-normal prior on the noise, relative to the power of the targets: median, and spread of the logarithm.
@@ -31,11 +48,18 @@ class HyperparameterWarning(UserWarning):
 
 
 def exact_log_evidence(kernel: Kernel, noise: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """log N(y; 0, k(x, x) + noise I), summed over latent dimensions."""
-    K = covariance(kernel, x, x)
-    L = cholesky(K + torch.diag_embed(noise.expand(y.shape)), jitter=0.0)
-    half = solve_lower(L, y[..., None])[..., 0]
-    return -0.5 * ((half**2).sum(-1) + log_det(L) + y.shape[-1] * math.log(2 * math.pi)).sum()
+    """log N(y; 0, K), K = k(x, x) + noise I, summed over latent dimensions.
+
+    Its gradient ½ (K⁻¹y yᵀK⁻¹ - K⁻¹) by K is written out, which is cheaper than backward through the factorisation.
+    """
+    K = covariance(kernel, x, x) + torch.diag_embed(noise.expand(y.shape))
+    L = cholesky(K.detach(), jitter=0.0)
+    weights = torch.cholesky_solve(y[..., None], L)
+    value = -0.5 * ((y * weights[..., 0]).sum(-1) + log_det(L) + y.shape[-1] * math.log(2 * math.pi)).sum()
+    if not K.requires_grad:
+        return value
+    gradient = 0.5 * (weights * weights.mT - torch.cholesky_inverse(L))
+    return value + (gradient * (K - K.detach())).sum()
 
 
 def log_prior(kernel: Kernel, likelihood: Likelihood, power: float) -> Tensor:
@@ -62,7 +86,11 @@ def fit(
 ) -> None:
     """Maximise the log evidence over the hyperparameters of kernel and likelihood, in place.
 
-    Several starts compete, with a Gaussian likelihood on a subset of the points; the best goes on with all of them.
+    The log evidence is evaluated at many starts: lengthscales from the spacing of the inputs to their extent, several
+    levels of noise, and periods from a periodogram; for a Gaussian likelihood on a subset of the points. L-BFGS goes on
+    from the best few. Of optima that differ by less than a nat, which the data cannot tell apart, the smoothest is
+    taken: fewer inducing variables follow it.
+
     Bounds keep lengthscales between `shortest` and a hundred times the extent of the inputs, and variances in
     proportion to the targets. Priors registered with kernel and likelihood count; noise without one gets a weak
     prior, for small batches can be fitted by no noise at all.
@@ -76,7 +104,7 @@ def fit(
             of a Gaussian likelihood if not given.
         shortest: Shortest lengthscale, relative to the extent of the inputs; half the mean spacing of inputs of one
             dimension and `SHORTEST` for several if not given.
-        max_iterations: Maximum number of iterations of L-BFGS from the best start.
+        max_iterations: Maximum number of iterations of L-BFGS.
     """
     power = scale_of_function(likelihood, y)
 
@@ -88,38 +116,91 @@ def fit(
 
     if shortest is None:
         shortest = 0.5 / len(x) if x.shape[-1] == 1 else SHORTEST
-    hyperparameters = list(search_space(kernel, likelihood, x, power, shortest))
+    periods = likely_periods(x, y) if any(hasattr(m, "raw_period_length") for m in kernel.modules()) else None
+    hyperparameters = list(search_space(kernel, likelihood, x, power, shortest, periods))
     if not hyperparameters:
         return
 
     def final() -> Objective:
         return per_point(make_objective() if make_objective else exact(slice(None)), len(x))
 
-    def screening() -> Objective:
-        if not is_gaussian(likelihood):
-            return final()
-        some = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))[:NUM_SCREENING].to(x.device)
-        return per_point(exact(some), len(some))
+    if is_gaussian(likelihood):
+        some = _subset(x)
+        num, screening = NUM_STARTS, lambda: per_point(exact(some), len(some))
+    else:
+        num, screening = NUM_STARTS_NON_GAUSSIAN, final
 
-    best, best_value = None, -math.inf
-    for start in starts(hyperparameters):
+    def climb(start: Values, iterations: int) -> tuple[float, Values]:
         set_values(hyperparameters, start)
-        value = ascend(hyperparameters, screening(), SCREENING_ITERATIONS)
-        if value > best_value:
-            best, best_value = [h.value for h in hyperparameters], value
-    if best is None:
-        raise FloatingPointError("no start gave a finite log evidence; scale inputs and targets to moderate values")
-    set_values(hyperparameters, best)
-    for _ in range(1 if make_objective is None else 2):  # again, made for the hyperparameters found
+        value = ascend(hyperparameters, final(), iterations)
+        return len(x) * value, [h.value for h in hyperparameters]
+
+    best = _best_starts(hyperparameters, starts(hyperparameters, num), screening)
+    ends = sorted((climb(start, FIRST_ITERATIONS) for start in best), key=lambda end: -end[0])
+    optima: list[tuple[float, Values]] = []
+    known: list[Values] = []
+    for value, values in ends:
+        if value > ends[0][0] - MAX_BEHIND and all(_distance(values, other) > SAME for other in known):
+            optima.append(climb(values, max_iterations))
+            known += [values, optima[-1][1]]
+    _, values = _smoothest(hyperparameters, optima)
+    set_values(hyperparameters, values)
+    if make_objective is not None:  # again, made for the hyperparameters found
         ascend(hyperparameters, final(), max_iterations)
-    ends = [message for h in hyperparameters if (message := h.reached_bound())]
-    if ends:
+    reached = [message for h in hyperparameters if (message := h.reached_bound())]
+    if reached:
         warnings.warn(
-            f"the fit of hyperparameters ended on a bound: {'; '.join(ends)}. The first batch may say too little "
+            f"the fit of hyperparameters ended on a bound: {'; '.join(reached)}. The first batch may say too little "
             "about it: fit on more data, fix the value, or scale inputs and targets",
             HyperparameterWarning,
             stacklevel=3,
         )
+
+
+def _subset(x: Tensor) -> Tensor:
+    """Indices of at most `MAX_SUBSET` points: neighbours, which show short lengthscales, and as many random points."""
+    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0)).to(x.device)
+    near = ((x - x[order[0]]) / extent_of(x)).norm(dim=-1).argsort()[: MAX_SUBSET // 2]
+    return torch.cat([near, order[~torch.isin(order, near)]])[:MAX_SUBSET]
+
+
+def _best_starts(
+    hyperparameters: list[Hyperparameter], candidates: list[Values], make_objective: Callable[[], Objective]
+) -> list[Values]:
+    """The best `NUM_BEST` of the candidates that differ by a factor of two in some hyperparameter.
+
+    Raises:
+        FloatingPointError: No candidate has a finite log evidence.
+    """
+    values = []
+    for candidate in candidates:
+        set_values(hyperparameters, candidate)
+        objective = make_objective()
+        with torch.no_grad():
+            values.append(float(objective()))
+    best: list[Values] = []
+    for value, candidate in sorted(zip(values, candidates, strict=True), key=lambda pair: -pair[0]):
+        if math.isfinite(value) and all(_distance(candidate, other) > math.log(2) for other in best):
+            best.append(candidate)
+    if not best:
+        raise FloatingPointError("no start gave a finite log evidence; scale inputs and targets to moderate values")
+    return best[:NUM_BEST]
+
+
+def _smoothest(hyperparameters: list[Hyperparameter], optima: list[tuple[float, Values]]) -> tuple[float, Values]:
+    """The optimum with the longest lengthscales among those that are not significantly below the best."""
+    best = max(value for value, _ in optima)
+
+    def smoothness(optimum: tuple[float, Values]) -> float:
+        pairs = zip(hyperparameters, optimum[1], strict=True)
+        return sum(float((v / h.scale).log().mean()) for h, v in pairs if h.name == "lengthscale")
+
+    return max((o for o in optima if o[0] > best - INSIGNIFICANT), key=smoothness)
+
+
+def _distance(values: Values, others: Values) -> float:
+    """The largest difference between logarithms."""
+    return float(abs(np.log(_flatten(values) / _flatten(others))).max())
 
 
 def ascend(hyperparameters: list[Hyperparameter], objective: Objective, max_iterations: int) -> float:

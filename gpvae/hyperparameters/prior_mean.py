@@ -52,10 +52,10 @@ class PriorMean(nn.Module):
         fit_mean(self.mean, x, y, kernel, noise)
         self.fitted.fill_(True)
 
-    @torch.no_grad()
     def forward(self, x: Tensor) -> Tensor:
-        """The mean at inputs `[N, D]`, `[*L, N]`."""
-        return self.mean(x).detach().expand(*self.batch_shape, len(x))
+        """The mean at inputs `[..., N, D]`, `[..., *L, N]`, as a function of the inputs alone."""
+        value = functional_call(self.mean, {name: p.detach() for name, p in self.mean.named_parameters()}, (x,))
+        return value.expand(torch.broadcast_shapes(value.shape, (*self.batch_shape, 1)))
 
 
 def _add_zero_mean(mean: PriorMean, state_dict: dict[str, Any], prefix: str, *_: object) -> None:

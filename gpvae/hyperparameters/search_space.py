@@ -1,5 +1,6 @@
 """The hyperparameters of a kernel and a likelihood as a space to search: bounds, starts, a logarithmic scale."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,9 +10,11 @@ from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import Likelihood
 from torch import Tensor, nn
 
-#: Lengthscales, relative to the extent of the inputs, from which a search starts.
-STARTS = (0.03, 0.1, 0.3, 1.0)
-#: Noise to start from, relative to the power of the targets.
+#: Number of lengthscales from which a search starts.
+NUM_LEVELS = 16
+#: Noise from which a search starts, relative to the power of the targets.
+NOISE_LEVELS = (0.001, 0.008, 0.06, 0.5)
+#: Noise to start from where there is only one start.
 START_NOISE = 0.05
 
 
@@ -25,7 +28,8 @@ class Hyperparameter:
         constraint: Maps raw to constrained values.
         low: Lower bounds, in the shape of the parameter.
         high: Upper bounds.
-        scale: Unit of the starts of a lengthscale; the start of any other hyperparameter.
+        scale: Extent of the inputs for a lengthscale or a period; a single start for any other hyperparameter.
+        levels: Values from which a search starts, `[S, ...]`.
     """
 
     name: str
@@ -34,6 +38,7 @@ class Hyperparameter:
     low: Tensor
     high: Tensor
     scale: Tensor
+    levels: Tensor
 
     @property
     def value(self) -> Tensor:
@@ -61,15 +66,23 @@ class Hyperparameter:
         return None
 
 
-def starts(hyperparameters: list[Hyperparameter]) -> Iterator[list[Tensor]]:
-    """Where the hyperparameters are now, and a few lengthscales relative to the extent of the inputs."""
-    yield [h.value for h in hyperparameters]
-    for share in STARTS:
-        yield [h.scale * share if h.name == "lengthscale" else h.scale for h in hyperparameters]
+def starts(hyperparameters: list[Hyperparameter], num: int) -> list[list[Tensor]]:
+    """The present values, and at most `num` combinations of levels.
+
+    A Sobol sequence picks the combinations: all 64 of a lengthscale and noise, an even selection where there are more.
+    """
+    several = [h for h in hyperparameters if len(h.levels) > 1]
+    picks = torch.zeros(1, 0, dtype=torch.int64)
+    if several:
+        sizes = torch.tensor([len(h.levels) for h in several])
+        picks = (torch.quasirandom.SobolEngine(len(several)).draw(num) * sizes).long().unique(dim=0)
+    combinations = [dict(zip((h.parameter for h in several), pick, strict=True)) for pick in picks.tolist()]
+    values = [[h.levels[pick.get(h.parameter, 0)] for h in hyperparameters] for pick in combinations]
+    return [[h.value for h in hyperparameters], *values]
 
 
 def search_space(
-    kernel: Kernel, likelihood: Likelihood, x: Tensor, power: float, shortest: float
+    kernel: Kernel, likelihood: Likelihood, x: Tensor, power: float, shortest: float, periods: Tensor | None = None
 ) -> Iterator[Hyperparameter]:
     """Every positive hyperparameter that requires a gradient.
 
@@ -79,26 +92,48 @@ def search_space(
         x: Inputs `[N, D]`.
         power: Mean square of the function, roughly.
         shortest: Shortest lengthscale, relative to the extent of the inputs.
+        periods: Periods from which a search starts, `[S, D]`; the extent of the inputs if not given.
     """
-    extent = _extent(x)
+    extent = extent_of(x)
     for module in (m for root in (kernel, likelihood) for m in root.modules()):
         for raw_name, parameter in module.named_parameters(recurse=False):
             constraint = getattr(module, f"{raw_name}_constraint", None)
             if constraint is None or not parameter.requires_grad or not bool((constraint.lower_bound >= 0).all()):
                 continue
             name, now = raw_name.removeprefix("raw_"), constraint.transform(parameter.detach())
-            if name == "lengthscale":
+            one = torch.ones_like(now)
+            if name == "lengthscale" and hasattr(module, "raw_period_length"):  # in units of the period
+                scale, low, high, levels = one, 1e-2 * one, 1e2 * one, _spread(one, 0.1, 10.0)
+            elif name == "lengthscale":
                 scale = _per_dimension(module, extent).to(now).expand_as(now)
-                low, high = shortest * scale, 100 * scale
+                dim = x.shape[-1] if module.active_dims is None else len(module.active_dims)
+                low, high, levels = shortest * scale, 100 * scale, _spread(scale, *level_range(len(x), dim))
+            elif name == "period_length":
+                scale = _per_dimension(module, extent).to(now) * one
+                known = extent[None] if periods is None else periods
+                levels = torch.stack([_per_dimension(module, period).to(now) * one for period in known])
+                low, high = 0.25 * scale / len(x), 100 * scale
             elif name in ("outputscale", "noise"):
                 share, least, most = (1.0, 1e-4, 1e4) if name == "outputscale" else (START_NOISE, 1e-6, 10.0)
                 scale = torch.full_like(now, share * power)
                 low, high = torch.full_like(now, least * power), torch.full_like(now, most * power)
+                levels = scale[None] if name == "outputscale" else torch.stack([s * power * one for s in NOISE_LEVELS])
             else:
-                scale, low, high = now, 1e-4 * now, 1e4 * now
+                scale, low, high, levels = now, 1e-4 * now, 1e4 * now, now[None]
             low, high = _within(constraint, low, high)
             scale = torch.minimum(torch.maximum(scale, low), high)
-            yield Hyperparameter(name, parameter, constraint, low, high, scale)
+            yield Hyperparameter(name, parameter, constraint, low, high, scale, levels)
+
+
+def level_range(num_points: int, dim: int) -> tuple[float, float]:
+    """The spacing of inputs in `dim` dimensions and their largest distance, relative to their extent."""
+    return num_points ** (-1 / dim), math.sqrt(dim)
+
+
+def _spread(scale: Tensor, least: float, most: float) -> Tensor:
+    """Multiples of a scale, evenly spread over the logarithms, `[NUM_LEVELS, ...]`."""
+    shares = torch.linspace(math.log(least), math.log(most), NUM_LEVELS).exp().to(scale)
+    return shares.reshape(-1, *[1] * scale.dim()) * scale
 
 
 def _within(constraint: Interval, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
@@ -117,7 +152,7 @@ def _per_dimension(module: nn.Module, value: Tensor) -> Tensor:
     return value if getattr(module, "ard_num_dims", None) else value.mean()
 
 
-def _extent(x: Tensor) -> Tensor:
+def extent_of(x: Tensor) -> Tensor:
     """Extent of the inputs in each dimension, one where there is none, `[D]`."""
     extent = x.amax(0) - x.amin(0)
     return torch.where(extent > 0, extent, torch.ones_like(extent))

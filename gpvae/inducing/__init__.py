@@ -2,6 +2,8 @@
 
 from gpvae.inducing.base import Functionals, InducingVariables
 from gpvae.inducing.chosen import ChosenCosines
+from gpvae.inducing.composed import Composed
+from gpvae.inducing.expansion import CosineExpansion
 from gpvae.inducing.fourier import FourierFeatures
 from gpvae.inducing.path import LegSPath
 from gpvae.inducing.pivoted import PerDimPoints, PivotedPoints
@@ -11,7 +13,9 @@ from gpvae.inducing.time import CosS, FouT, LagT, LegS, LegT
 
 __all__ = [
     "ChosenCosines",
+    "Composed",
     "CosS",
+    "CosineExpansion",
     "FouT",
     "FourierFeatures",
     "Functionals",

@@ -10,7 +10,8 @@ import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
 
-from gpvae.kernels import covariance
+from gpvae.kernels import covariance, variance
+from gpvae.utils.linalg import solve_lower
 from gpvae.utils.resizable import Resizable
 
 
@@ -32,6 +33,8 @@ class InducingVariables(Resizable, ABC):
 
     #: Whether hyperparameters may change after the first task.
     follows_kernel = True
+    #: Whether the older past is forgotten by intention.
+    forgets = False
 
     num_advances: Tensor
 
@@ -47,6 +50,11 @@ class InducingVariables(Resizable, ABC):
         """The family and its number of variables."""
         return f"{type(self).__name__}(num_inducing={self.num_inducing})"
 
+    @property
+    def title(self) -> str:
+        """The family and its number of variables, for people."""
+        return f"{type(self).__name__}({self.num_inducing})"
+
     @abstractmethod
     def kuu(self, kernel: Kernel) -> Tensor:
         """cov(u, u), `[*L, M, M]`."""
@@ -59,9 +67,19 @@ class InducingVariables(Resizable, ABC):
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
         """Advance to the inputs of a new task, `[N, D]`."""
 
-    def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
-        """cov(f(x), f(x)), `[*L, N, N]`: the kernel, or the approximation that the family's kuf is made with."""
-        return covariance(kernel, x, x)
+    def kff(self, kernel: Kernel, x: Tensor, other: Tensor | None = None) -> Tensor:
+        """cov(f(x), f(x')), `[*L, N, N']`: the kernel, or the approximation that the family's kuf is made with.
+
+        Args:
+            kernel: The kernel.
+            x: Inputs `[N, D]`.
+            other: x', `[N', D]`; x itself if not given.
+        """
+        return covariance(kernel, x, x if other is None else other)
+
+    def features(self, kernel: Kernel, L: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Whitened features L⁻¹ kuf `[*L, M, N]` and prior variances `[*L, N]` of f, with L the factor of kuu."""
+        return solve_lower(L, self.kuf(kernel, x)), variance(kernel, x)
 
     def kuv(self, kernel: Kernel, old: "InducingVariables") -> Tensor:
         """cov(u, v) with the variables v of an older state, of this family or another, `[*L, M, M_old]`."""
@@ -86,6 +104,10 @@ class InducingVariables(Resizable, ABC):
     @torch.no_grad()
     def adapt_to_kernel(self, kernel: Kernel) -> None:
         """Adapt to the kernel of the task, once its training is done; for families that depend on it."""
+        return
+
+    def check_inputs(self, x: Tensor) -> None:
+        """Raise unless the family, which has seen inputs, can advance to these, `[N, D]`."""
         return
 
     @property
@@ -138,6 +160,12 @@ class Functionals(InducingVariables):
     def combine(self, K: Tensor) -> Tensor:
         """Wᵀ K over the axis of the nodes: `[*L, Q, N]` to `[*L, M, N]`; the identity unless overridden."""
         return K
+
+    def __add__(self, other: "Functionals") -> "Functionals":
+        """Both families side by side; see `Composed`."""
+        from gpvae.inducing.composed import Composed  # which is one of these
+
+        return Composed(self, other)
 
     def kuu(self, kernel: Kernel) -> Tensor:
         """Wᵀ k(nodes, nodes) W."""

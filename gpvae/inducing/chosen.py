@@ -75,15 +75,26 @@ class ChosenCosines(TimeMemory):
 
     def _extend(self, origin: Tensor, last: Tensor) -> None:
         """Keep the horizon, or double it until it holds the last input; its cosines are then chosen anew."""
-        horizon = last - origin if bool(self.horizon.isnan()) else self.horizon
-        horizon = horizon.clamp_min(torch.finfo(horizon.dtype).tiny)
-        while last > origin + horizon * (1 + 1e-9):
-            horizon = 2 * horizon
+        horizon = self.horizon_for(last, origin)
         if not bool(self.end == origin + horizon):
             assign(self.chosen, self.chosen.new_zeros(0))
         assign(self.horizon, horizon)
         assign(self.origin, origin)
         assign(self.end, origin + horizon)
+
+    def horizon_for(self, last: Tensor, origin: Tensor | None = None) -> Tensor:
+        """The horizon, doubled until it holds the last input.
+
+        Args:
+            last: The last input.
+            origin: Where the stream begins; that of the stream so far if not given.
+        """
+        origin = self.origin if origin is None else origin
+        horizon = last - origin if bool(self.horizon.isnan()) else self.horizon
+        horizon = horizon.clamp_min(torch.finfo(horizon.dtype).tiny)
+        while last > origin + horizon * (1 + 1e-9):
+            horizon = 2 * horizon
+        return horizon
 
     @torch.no_grad()
     def adapt_to_kernel(self, kernel: Kernel) -> None:
@@ -95,18 +106,25 @@ class ChosenCosines(TimeMemory):
         positions, candidates = self._candidates(self._num_nodes(kernel))
         assign(self.positions, positions)
         K = candidates.mT @ covariance(kernel, self.nodes, self.nodes) @ candidates
-        assign(self.chosen, _pivots(K, self.num_inducing))
+        assign(self.chosen, self._choose(K))
         assign(self.Phi, candidates.mT[self.chosen].mT)
+
+    def _choose(self, K: Tensor) -> Tensor:
+        """The candidates to keep, given their covariances `[*L, D, D]`."""
+        return _pivots(K, self.num_inducing)
 
     def _candidates(self, num_nodes: int) -> tuple[Tensor, Tensor]:
         """Nodes s_q `[Q]`, and all candidates at them with the weights of the quadrature, `[Q, D]`."""
         positions, plain = self.measure.projection(num_nodes, self.end)
-        x = self.origin + self.length * positions
+        return positions, self._with_waves(self.origin + self.length * positions, plain)
+
+    def _with_waves(self, x: Tensor, plain: Tensor) -> Tensor:
+        """Plain cosines `[N, M]` at times `[N]`, and the waves that they modulate, `[N, D]`."""
         parts = [plain]
         for period in self.periods:
             phase = 2 * math.pi * (x / period)[:, None]
             parts += [math.sqrt(2) * wave * plain[:, :NUM_MODULATIONS] for wave in (phase.cos(), phase.sin())]
-        return positions, torch.cat(parts, -1)
+        return torch.cat(parts, -1)
 
     def _num_nodes(self, kernel: Kernel) -> int:
         """Half as many nodes as the fastest candidate has radians, times itself, and a margin."""

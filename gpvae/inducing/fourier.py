@@ -92,6 +92,10 @@ class FourierFeatures(InducingVariables):
     def _advance(self, kernel: Kernel, x: Tensor) -> None:
         """Check the kernel, and that the inputs lie in the interval."""
         _matern(kernel)
+        self.check_inputs(x)
+
+    def check_inputs(self, x: Tensor) -> None:
+        """Raise unless the inputs lie in the interval."""
         check_dim(self, x, 1)
         low, high = float(x.min()), float(x.max())
         if low < self.start or high > self.end:
@@ -130,16 +134,16 @@ class FourierFeatures(InducingVariables):
 def _matern(kernel: Kernel) -> tuple[int, Tensor, Tensor]:
     """(p, λ, v) of a scaled Matérn kernel, ν = p - 1/2; λ and v are `[*L]`."""
     parts = components(kernel)
-    if len(parts) != 1 or parts[0].smoothness not in (0.5, 1.5, 2.5):
-        found = " + ".join(type(part.kernel).__name__ for part in parts)
+    if len(parts) != 1 or not parts[0].is_simple or parts[0].factors[0].smoothness not in (0.5, 1.5, 2.5):
+        found = " + ".join(part.name for part in parts)
         raise UnsupportedKernelError(
             f"FourierFeatures support a single scaled MaternKernel with nu = 0.5, 1.5 or 2.5, got {found}; "
             "use LegS or CosS for other kernels over time"
         )
-    lengthscale = parts[0].lengthscale
+    (matern,) = parts[0].factors
+    lengthscale, nu = matern.lengthscale, matern.smoothness
     if lengthscale.shape[-1] != 1:
         raise UnsupportedKernelError(f"FourierFeatures need one lengthscale, got ard_num_dims={lengthscale.shape[-1]}")
-    nu = parts[0].smoothness
     lam, v = torch.broadcast_tensors(math.sqrt(2 * nu) / lengthscale[..., 0, 0], parts[0].variance)
     return round(nu + 0.5), lam, v
 

@@ -110,12 +110,13 @@ class LegSPath(InducingVariables):
             return self._continue(nothing, torch.zeros_like(self.elapsed), signal)
         return self._weighted(kernel) @ features(frequencies(kernel, self.base), x).mT
 
-    def kff(self, kernel: Kernel, x: Tensor) -> Tensor:
-        """H(x) diag(a) H(x)ᵀ; with the paper's pairing the kernel itself."""
+    def kff(self, kernel: Kernel, x: Tensor, other: Tensor | None = None) -> Tensor:
+        """H(x) diag(a) H(x')ᵀ; with the paper's pairing the kernel itself."""
         if self.pairing == "paper":
-            return super().kff(kernel, x)
-        H = features(frequencies(kernel, self.base), x)
-        return (H * self._amplitudes(kernel)) @ H.mT
+            return super().kff(kernel, x, other)
+        omega = frequencies(kernel, self.base)
+        H = features(omega, x)
+        return (H * self._amplitudes(kernel)) @ (H if other is None else features(omega, other)).mT
 
     def kuv(self, kernel: Kernel, old: InducingVariables) -> Tensor:
         """Z diag(a) Z_oldᵀ."""

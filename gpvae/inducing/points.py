@@ -36,6 +36,16 @@ class Points(Functionals):
             self.register_buffer("Z", Z)
 
     @property
+    def trainable(self) -> bool:
+        """Whether the points are optimised."""
+        return isinstance(self.Z, nn.Parameter)
+
+    @property
+    def input_dim(self) -> int:
+        """Input dimension."""
+        return self.Z.shape[-1]
+
+    @property
     def nodes(self) -> Tensor:
         """Z."""
         return self.Z

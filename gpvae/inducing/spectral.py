@@ -1,5 +1,6 @@
 """Random Fourier features of stationary kernels: k(x, x') ≈ Σ_r a_r cos ω_r·(x - x') (paper, section 3.2)."""
 
+import math
 from functools import lru_cache
 from typing import Literal, get_args
 
@@ -9,7 +10,8 @@ from gpytorch.kernels import Kernel
 from scipy import stats
 from torch import Tensor
 
-from gpvae.kernels import Component, components
+from gpvae.inducing.gamma_mixing import gamma_quantile, tail_frequency
+from gpvae.kernels import Component, Factor, components
 from gpvae.utils import checks
 
 Sampling = Literal["plain", "orthogonal", "qmc"]
@@ -18,12 +20,14 @@ Sampling = Literal["plain", "orthogonal", "qmc"]
 def draw_frequencies(kernel: Kernel, dim: int, num: int, sampling: Sampling = "orthogonal", seed: int = 0) -> Tensor:
     """Frequencies of the kernel's components at unit lengthscale, one component after the other, `[R, D]`.
 
-    RBF: ω ~ N(0, I). Matérn-ν: ω = z sqrt(2ν / χ²_2ν), a multivariate Student t.
+    RBF: ω ~ N(0, I). Matérn-ν: ω = z sqrt(2ν / χ²_2ν), a multivariate Student t. If there are other kernels or
+    products among the components, a row has 2D + 1 numbers for each factor: these frequencies, signs of its waves, and
+    a uniform number by which its scale is drawn.
     `plain` draws independently, `orthogonal` in blocks of D orthogonal directions with independent radii
     (Yu et al. 2016), `qmc` maps a scrambled Sobol sequence through the inverse distribution functions.
 
     Args:
-        kernel: A sum of scaled RBF and Matérn kernels.
+        kernel: A kernel that `components` knows.
         dim: Input dimension D.
         num: Total number of frequencies R, divided evenly among the components.
         sampling: `plain`, `orthogonal` or `qmc`.
@@ -34,15 +38,28 @@ def draw_frequencies(kernel: Kernel, dim: int, num: int, sampling: Sampling = "o
     if num < len(parts):
         raise ValueError(f"{num} frequencies are too few for {len(parts)} kernel components; use at least one for each")
     rng = np.random.default_rng(seed)
-    draws = [_draw(part.smoothness, dim, n, sampling, rng) for part, n in zip(parts, _shares(num, parts), strict=True)]
+    shares = _shares(num, parts)
+    if all(part.is_simple for part in parts):
+        draws = [_draw(part.factors[0], dim, n, sampling, rng) for part, n in zip(parts, shares, strict=True)]
+    else:
+        most = max(len(part.factors) for part in parts)
+        draws = [_draw_product(part, most, dim, n, sampling, rng) for part, n in zip(parts, shares, strict=True)]
     return torch.from_numpy(np.concatenate(draws))
 
 
 def frequencies(kernel: Kernel, base: Tensor) -> Tensor:
-    """ω = base / lengthscale for the frequencies of `draw_frequencies`, `[*L, R, D]`."""
+    """The frequencies of a kernel from the draws of `draw_frequencies`, `[*L, R, D]`: base / lengthscale for most."""
     parts = components(kernel)
     blocks = base.split(_shares(len(base), parts))
-    return _joined([_scaled(part, block) for part, block in zip(parts, blocks, strict=True)], -2)
+    simple = all(part.is_simple for part in parts)
+    most = max(len(part.factors) for part in parts)
+    return _joined(
+        [
+            _scaled(part.factors[0], block) if simple else _summed(part, block.chunk(most, -1))
+            for part, block in zip(parts, blocks, strict=True)
+        ],
+        -2,
+    )
 
 
 def amplitudes(kernel: Kernel, num: int) -> Tensor:
@@ -60,7 +77,16 @@ def features(omega: Tensor, x: Tensor) -> Tensor:
 
 def bandwidth(kernel: Kernel, tail: float) -> float:
     """Angular frequency beyond which each component of a kernel over time holds less than `tail` of its variance."""
-    return max(_quantile(part.smoothness, tail) / float(part.lengthscale.detach().min()) for part in components(kernel))
+    return max(sum(_bandwidth(factor, tail) for factor in part.factors) for part in components(kernel))
+
+
+def _bandwidth(factor: Factor, tail: float) -> float:
+    if factor.alpha is None:
+        at_unit = _quantile(factor.smoothness, tail)
+    else:
+        at_unit = tail_frequency(float(factor.alpha.detach().min()), tail)
+    offset = 0.0 if factor.offset is None else float(factor.offset.detach().max())
+    return offset + at_unit / float(factor.lengthscale.detach().min())
 
 
 def _joined(blocks: list[Tensor], dim: int) -> Tensor:
@@ -79,30 +105,90 @@ def _shares(num: int, parts: list[Component]) -> list[int]:
     return [len(share) for share in np.array_split(np.arange(num), len(parts))]
 
 
-def _scaled(part: Component, base: Tensor) -> Tensor:
+def _summed(part: Component, draws: tuple[Tensor, ...]) -> Tensor:
+    """The sum of the frequencies of all factors, from draws `[R, 2D + 1]` for each."""
+    dim = (draws[0].shape[-1] - 1) // 2
+    total: Tensor | None = None
+    for factor, draw in zip(part.factors, draws, strict=False):
+        z, signs, uniform = draw.split([dim, dim, 1], -1)
+        if factor.alpha is not None:
+            alpha = factor.alpha[..., None]
+            z = z * (gamma_quantile(alpha, uniform) / alpha).sqrt()
+        omega = _scaled(factor, z)
+        if factor.offset is not None:
+            omega = omega + signs * _spread(factor.offset, factor.active_dims, dim, 0.0)
+        total = omega if total is None else total + omega
+    assert total is not None
+    return total
+
+
+def _scaled(factor: Factor, base: Tensor) -> Tensor:
     """Divide by the lengthscale; dimensions outside the kernel's `active_dims` get frequency zero."""
-    active = part.active_dims
+    active = factor.active_dims
     if active is None:
-        return base / part.lengthscale
-    mask = torch.zeros(base.shape[-1], dtype=base.dtype, device=base.device).index_fill(0, active, 1.0)
-    lengthscale = part.lengthscale
+        return base / factor.lengthscale
+    dim = base.shape[-1]
+    mask = torch.zeros(dim, dtype=base.dtype, device=base.device).index_fill(0, active, 1.0)
+    lengthscale = factor.lengthscale
     if lengthscale.shape[-1] > 1:
-        full = torch.ones(*lengthscale.shape[:-1], base.shape[-1], dtype=base.dtype, device=base.device)
-        lengthscale = full.index_copy(-1, active, lengthscale)
+        lengthscale = _spread(lengthscale, active, dim, 1.0)
     return base * mask / lengthscale
 
 
-def _draw(nu: float, dim: int, num: int, sampling: Sampling, rng: np.random.Generator) -> np.ndarray:
+def _spread(values: Tensor, active: Tensor | None, dim: int, other: float) -> Tensor:
+    """Values of the active dimensions `[*L, 1, D']` among all, `[*L, 1, D]`."""
+    if active is None:
+        return values
+    full = torch.full((*values.shape[:-1], dim), other, dtype=values.dtype, device=values.device)
+    return full.index_copy(-1, active, values)
+
+
+def _draw(factor: Factor, dim: int, num: int, sampling: Sampling, rng: np.random.Generator) -> np.ndarray:
+    """Frequencies of an RBF or Matérn kernel, `[R, D]`."""
     if sampling == "qmc":
-        sobol = stats.qmc.Sobol(dim + 1, rng=rng)
-        uniform = sobol.random_base2(int(np.ceil(np.log2(num))))[:num].clip(1e-12, 1 - 1e-12)
+        uniform = _sobol(dim + 1, num, rng)
         normal, spread = stats.norm.ppf(uniform[:, :dim]), uniform[:, dim]
     elif sampling == "orthogonal":
-        blocks = [np.linalg.qr(rng.standard_normal((dim, dim)))[0] for _ in range(-(-num // dim))]
-        radii = np.sqrt(stats.chi2.ppf(rng.random((num, 1)), df=dim))
-        normal, spread = radii * np.concatenate(blocks)[:num], rng.random(num)
+        normal, spread = _orthogonal(dim, num, rng), rng.random(num)
     else:
         normal, spread = rng.standard_normal((num, dim)), rng.random(num)
-    if np.isinf(nu):
-        return normal
-    return normal * np.sqrt(2 * nu / stats.chi2.ppf(spread, df=2 * nu))[:, None]
+    return _student(normal, spread, factor.smoothness)
+
+
+def _draw_product(
+    part: Component, most: int, dim: int, num: int, sampling: Sampling, rng: np.random.Generator
+) -> np.ndarray:
+    """For each of `most` factors frequencies, signs and uniform numbers, `[R, most (2D + 1)]`; zero where none is."""
+    width = 2 * dim + 1
+    uniform = (_sobol if sampling == "qmc" else _independent)(width * len(part.factors), num, rng)
+    draws = np.zeros((num, width * most))
+    for i, factor in enumerate(part.factors):
+        columns = uniform[:, i * width : (i + 1) * width]
+        if sampling == "orthogonal":  # signs, which do not matter to a cosine, do to the sum of two frequencies
+            normal = _orthogonal(dim, num, rng) * rng.choice([-1.0, 1.0], (num, 1))
+        else:
+            normal = stats.norm.ppf(columns[:, :dim])
+        signs, spread = np.where(columns[:, dim : 2 * dim] < 0.5, -1.0, 1.0), columns[:, -1]
+        omega = _student(normal, spread, factor.smoothness)
+        draws[:, i * width : (i + 1) * width] = np.concatenate([omega, signs, spread[:, None]], 1)
+    return draws
+
+
+def _student(normal: np.ndarray, spread: np.ndarray, nu: float) -> np.ndarray:
+    """Student t with 2ν degrees of freedom, from normal and uniform numbers; normal if ν is infinite."""
+    return normal if math.isinf(nu) else normal * np.sqrt(2 * nu / stats.chi2.ppf(spread, df=2 * nu))[:, None]
+
+
+def _sobol(dim: int, num: int, rng: np.random.Generator) -> np.ndarray:
+    points = stats.qmc.Sobol(dim, rng=rng).random_base2(int(np.ceil(np.log2(num))))
+    return points[:num].clip(1e-12, 1 - 1e-12)
+
+
+def _independent(dim: int, num: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.random((num, dim)).clip(1e-12, 1 - 1e-12)
+
+
+def _orthogonal(dim: int, num: int, rng: np.random.Generator) -> np.ndarray:
+    blocks = [np.linalg.qr(rng.standard_normal((dim, dim)))[0] for _ in range(-(-num // dim))]
+    radii = np.sqrt(stats.chi2.ppf(rng.random((num, 1)), df=dim))
+    return radii * np.concatenate(blocks)[:num]

@@ -62,17 +62,21 @@ class TimeMemory(Functionals):
         """Φᵀ K."""
         return self.Phi.mT @ K
 
-    def _advance(self, kernel: Kernel, x: Tensor) -> None:
-        """Stretch or slide the measure so that it ends at the last input."""
+    def check_inputs(self, x: Tensor) -> None:
+        """Raise if time goes back before the origin."""
         check_dim(self, x, 1)
-        first, last = x.min().to(self.end), x.max().to(self.end)
-        origin = first if bool(self.origin.isnan()) else self.origin
-        if first < origin:
+        first = x.min().to(self.end)
+        if first < self.origin:
             raise ValueError(
-                f"time goes back to {float(first):g}, before the origin {float(origin):g} of the memory; "
+                f"time goes back to {float(first):g}, before the origin {float(self.origin):g} of the memory; "
                 f"pass the stream in order, or set {type(self).__name__}(..., origin=) at or before the first input"
             )
-        self._extend(origin, last)
+
+    def _advance(self, kernel: Kernel, x: Tensor) -> None:
+        """Stretch or slide the measure so that it ends at the last input."""
+        self.check_inputs(x)
+        first, last = x.min().to(self.end), x.max().to(self.end)
+        self._extend(first if bool(self.origin.isnan()) else self.origin, last)
         self.adapt_to_kernel(kernel)
 
     def _extend(self, origin: Tensor, last: Tensor) -> None:
@@ -138,6 +142,7 @@ class WindowedMemory(TimeMemory):
         window: Length θ of the window; the length of the first task if not given.
     """
 
+    forgets = True
     window: Tensor
 
     def __init__(self, num_inducing: int, origin: float | None = None, window: float | None = None) -> None:

@@ -25,8 +25,9 @@ class CRPS(PointwiseMean):
 
     Closed form for a normal distribution. For an equal mixture of S normals, E|Y - y| is exact; E|Y - Y'|, a sum over
     S² pairs of components, is estimated without bias from one draw of each, by sorting. The draws are a function of
-    the target alone, so the score of a point does not depend on the others of its batch. Other distributions are
-    represented by samples with a seed derived from the targets of the batch, see `ECE`.
+    the target alone, so the score of a point does not depend on the others of its batch. Mixtures of normals with other
+    weights, of few components, are exact. Other distributions are represented by samples with a seed derived from the
+    targets of the batch, see `ECE`.
 
     Example:
         >>> import torch
@@ -52,9 +53,21 @@ class CRPS(PointwiseMean):
             size = draws.shape[-1]
             own = parts.stddev.sum(-1) * (2 / math.sqrt(math.pi))  # E|Y - Y'| within each component
             return distance - 0.5 * (_distances_of_pairs(draws) + own) / size**2
+        if isinstance(parts, Normal):
+            return _crps_of_mixture(predictive, target)
         draws = seeded_samples(predictive, NUM_SAMPLES, batch_seed(target, 0)).movedim(0, -1)
         distance = (draws - target[..., None]).abs().mean(-1)
         return distance - 0.5 * _distances_of_pairs(draws) / (NUM_SAMPLES * (NUM_SAMPLES - 1))
+
+
+def _crps_of_mixture(mixture: Distribution, target: Tensor) -> Tensor:
+    """The score of a mixture of few normals, by all pairs of components."""
+    assert isinstance(mixture, MixtureSameFamily)
+    mean, var = mixture.component_distribution.mean, mixture.component_distribution.variance
+    weights = mixture.mixture_distribution.probs
+    distance = (weights * mean_distance(mean - target[..., None], var.sqrt())).sum(-1)
+    pairs = mean_distance(mean[..., :, None] - mean[..., None, :], (var[..., :, None] + var[..., None, :]).sqrt())
+    return distance - 0.5 * (weights[..., :, None] * weights[..., None, :] * pairs).sum((-2, -1))
 
 
 def mean_distance(offset: Tensor, stddev: Tensor) -> Tensor:

@@ -42,7 +42,7 @@ class PointCount(Metric):
 class TaskScores(nn.Module):
     """Metrics of each task, and of the points of all tasks together.
 
-    They are not part of checkpoints: scores are computed anew at each validation.
+    They are not part of checkpoints: scores are computed again at each validation.
 
     Args:
         names: Short names of the metrics, see `METRICS`.

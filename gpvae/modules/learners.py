@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from gpvae.bounds import FreeFormBound, data_site
-from gpvae.inference import best_bound, check_finite, end_free_form, solve
+from gpvae.inference import Training, best_bound, check_finite, end_free_form, solve
 from gpvae.online_gp import OnlineGP
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.sites import Site
@@ -49,7 +49,8 @@ class Learner(nn.Module, ABC):
         with torch.no_grad():
             self._end(gp)
         for posterior in gp.posteriors:
-            check_finite(posterior)
+            check_finite(posterior.c, posterior.h, posterior.G)
+        gp.inputs.record(self.data[0])
         gp.conclude(*self.data, at_optimum=self.at_optimum)
         del self.data
         self.attached = False
@@ -170,6 +171,21 @@ class Collapsed(Learner):
     def _end(self, gp: OnlineGP) -> None:
         solve(gp.posterior, gp.kernel, gp.likelihood, *self.data)
         del self.bound
+
+
+class WholeTask(Learner):
+    """The task is learnt as a whole when it ends, by every process in the same way; for a bank of kernels."""
+
+    def begin(self, gp: OnlineGP, x: Tensor) -> None:
+        """Nothing: members are scored before the inducing variables advance."""
+
+    def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> None:
+        """Nothing to train."""
+
+    def _end(self, gp: OnlineGP) -> None:
+        x, y = self.data
+        for posterior in gp.posteriors:
+            gp.learn(posterior, gp.likelihood, x, y, Training())
 
 
 class FreeFormLearner(Learner):

@@ -4,12 +4,10 @@ import copy
 from typing import Literal, get_args
 
 import torch
-from lightning.pytorch.utilities import rank_zero_warn
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
-from gpvae.diagnostics import ResolutionWarning
 from gpvae.inducing import ChosenCosines
 from gpvae.methods import KernelName
 from gpvae.metrics import Foresight, TaskScores
@@ -20,6 +18,7 @@ from gpvae.vae.closed_form import ClosedFormSeries
 from gpvae.vae.common_posterior import CommonPosterior
 from gpvae.vae.kernel_fit import fit_series
 from gpvae.vae.linear_map import LinearMap
+from gpvae.vae.resolution import warn_outgrown
 from gpvae.vae.wave_kernel import WaveKernel
 
 Latents = Literal["series", "field"]
@@ -35,17 +34,16 @@ class SeriesGP(SeriesModule):
     Args:
         num_inducing: Number of inducing variables M of each latent.
         num_variables: Number of observed variables; taken from the data if not given.
-        latents: `series`, latents of each series; `field`, latents common to all series, with EOFs over all their
-            variables. Memory does then not grow with the number of series.
-        num_eofs: Number of EOFs of the first task that are latents. If not given, every variable is one.
-        kernel: Kernel of the latents beside the waves.
-        periods: Known periods, such as 24 and 12 hours; none if not given. Predictive variances depend on the phase of
-            the longest.
-        horizon: Planned length of the stream, in units of time. Not given: that of the data, if their number of tasks
-            is; else that of the first task. A stream that outgrows it doubles it.
-        power: α of power expectation propagation: what the inducing variables do not resolve counts as noise by that
-            share.
-        num_samples: Number of quantiles that stand for the distribution in predicted files.
+        latents: `series`: each series has its own latents; `field`: all series share them, as EOFs over all their
+            variables. Memory then does not grow with the number of series.
+        num_eofs: Number of EOFs of the first task that are latents. Default: every variable is a latent.
+        kernel: Kernel of the latents, in addition to the waves.
+        periods: Known periods, such as 24 and 12 hours. Default: none. Predictive variances depend on the phase of the
+            longest.
+        horizon: Planned length of the stream, in units of time. Default: that of the data if their number of tasks is
+            given, otherwise that of the first task. A stream that outgrows it doubles it.
+        power: α of power expectation propagation: the share of the unresolved variance that counts as noise.
+        num_samples: Number of quantiles that represent the distribution in files of predictions.
     """
 
     model_name = "gp"
@@ -133,9 +131,9 @@ class SeriesGP(SeriesModule):
         times = data[0].to(self.device)
         if self.begun == 0:
             self._fit(*data)
-        before = float(self.gp.inducing.horizon)
+        else:
+            warn_outgrown(self.gp.inducing, times[-1])
         self.gp.posterior.begin(self.gp.kernel, times[:, None])
-        self._warn_outgrown(before)
         self.begun += 1
         self.attach_task(*data)
 
@@ -147,17 +145,6 @@ class SeriesGP(SeriesModule):
             fit_series(self.gp.kernel, self.gp.likelihood, times, *self.gp.map.encode(y, mask))
         for value in (*self.gp.kernel.parameters(), *self.gp.likelihood.parameters(), *self.gp.map.buffers()):
             value.data.copy_(of_first_process(value.data))
-
-    def _warn_outgrown(self, before: float) -> None:
-        """Warn once the stream has outgrown its planned length."""
-        now, num_inducing = float(self.gp.inducing.horizon), self.hparams["num_inducing"]
-        if self.begun > 0 and now > before:
-            rank_zero_warn(
-                f"the stream is longer than the {before:,.0f} units of time planned for: the same {num_inducing} "
-                f"inducing variables now stand for {now:,.0f}, and their resolution falls accordingly. Start with the "
-                "horizon that you expect, and as many more variables, to keep it",
-                category=ResolutionWarning,
-            )
 
     def attach_task(self, *data: Tensor) -> None:
         """Attach the data of the task that has begun.

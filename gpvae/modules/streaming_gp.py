@@ -10,6 +10,7 @@ from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
+from gpvae.bank import DEFAULT_SIZE, Bank
 from gpvae.diagnostics import MisfitWarning, ResolutionWarning, warn_unresolved
 from gpvae.inference import only_training
 from gpvae.methods import (
@@ -24,15 +25,15 @@ from gpvae.methods import (
 )
 from gpvae.metrics import Foresight, for_likelihood
 from gpvae.modules.base import ContinualModule
-from gpvae.modules.learners import Collapsed, FreeFormLearner, Learner, OnePass
+from gpvae.modules.learners import Collapsed, FreeFormLearner, Learner, OnePass, WholeTask
 from gpvae.online_gp import OnlineGP
 from gpvae.utils import checks
 
-Hyperparameters = Literal["fixed", "fit_first_task", "train_first_task", "train_always"]
+Hyperparameters = Literal["fixed", "fit_first_task", "train_first_task", "train_always", "bank"]
 
 
 class StreamingGP(ContinualModule):
-    """A Gaussian process that learns task after task: OSGPR, OVC, OVFF, OHSGPR and their SVGP forms.
+    """A Gaussian process that learns a stream of tasks: OSGPR, OVC, OVFF, OHSGPR and their SVGP forms.
 
     If the likelihood is Gaussian and nothing is trained by gradients, an epoch is one pass in closed form, without an
     optimiser.
@@ -42,16 +43,17 @@ class StreamingGP(ContinualModule):
             of inducing variables, such as CosS; or `auto`, which runs LegS and CosS and uses the better bound.
         num_inducing: Number of inducing variables M.
         likelihood: Likelihood of the targets.
-        kernel: Kernel, with a lengthscale for each input dimension. Not given: Matérn-5/2 for OVFF, else RBF.
+        kernel: Kernel, with a lengthscale for each input dimension. Default: Matérn-5/2 for OVFF, otherwise RBF.
         input_dim: Dimension of the inputs.
         inducing: Another family of inducing variables for the method, such as LegT, LagT, FouT or CosS for OHSGPR.
         inducing_options: Options of the family, such as `{ordering: kernel_max}` for LegSPath.
-        inference: `collapsed` has q(u) at its optimum at each step, in closed form or by natural gradients;
-            `free_form` trains it by Adam. Not given: that of the method, else collapsed if the likelihood is Gaussian
-            and free-form if it is not.
+        inference: `collapsed` keeps q(u) at its optimum at each step, in closed form or by natural gradients;
+            `free_form` trains it by Adam. Default: that of the method; otherwise collapsed if the likelihood is
+            Gaussian, and free-form if it is not.
         hyperparameters: `fixed` keeps the given kernel and likelihood; `fit_first_task` fits them by an exact GP on the
             first task (by the sparse bound if the likelihood is not Gaussian or there are many points);
-            `train_first_task` trains them by gradients during the first task; `train_always` in every task.
+            `train_first_task` trains them by gradients during the first task; `train_always` in every task; `bank`
+            learns with a grid of them and weighs these by what they predicted, see `gpvae.Bank`.
         lengthscale: Lengthscale to start from.
         outputscale: Kernel variance to start from.
         noise: Noise variance to start from, for a Gaussian likelihood.
@@ -59,6 +61,7 @@ class StreamingGP(ContinualModule):
         lr: Learning rate of Adam.
         power: 0 for the variational bound; above 0, up to 1, for power expectation propagation.
         seed: Seed of sampled points, frequencies and random orderings.
+        bank_size: Maximum number of members of a bank, 24 if not given.
     """
 
     changeable = frozenset({"lr"})
@@ -82,6 +85,7 @@ class StreamingGP(ContinualModule):
         lr: float = 0.01,
         power: float = 0.0,
         seed: int = 0,
+        bank_size: int | None = None,
     ) -> None:
         checks.choice("likelihood", likelihood, LIKELIHOODS)
         checks.choice("hyperparameters", hyperparameters, get_args(Hyperparameters))
@@ -92,13 +96,17 @@ class StreamingGP(ContinualModule):
             self.foresight = Foresight([*self.scores.names, "coverage"])
         self.lr, self.hyperparameters, self.shortest = lr, hyperparameters, shortest
         preset = find_method(method)
-        self.gp = OnlineGP(
+        parts = (
             build_method_families(preset, inducing, num_inducing, input_dim, seed, inducing_options),
             build_kernel(kernel or preset.kernel, input_dim),
             LIKELIHOODS[likelihood](),
-            mean=ZeroMean(),
-            power=power,
         )
+        if hyperparameters == "bank":
+            self.gp: OnlineGP = Bank(*parts, size=bank_size or DEFAULT_SIZE, mean=ZeroMean(), power=power)
+        elif bank_size is not None:
+            raise ValueError(f"bank_size={bank_size} was given, but hyperparameters is {hyperparameters}, not bank")
+        else:
+            self.gp = OnlineGP(*parts, mean=ZeroMean(), power=power)
         self._start_from(lengthscale, outputscale, noise)
         gaussian = likelihood == "gaussian"
         self.learner = self._build_learner(inference or preset.inference or ("collapsed" if gaussian else "free_form"))
@@ -124,6 +132,13 @@ class StreamingGP(ContinualModule):
         checks.choice("inference", inference, get_args(Inference))
         families = [posterior.inducing for posterior in self.gp.posteriors]
         trains = bool(self._trained_by_gradients(task=0))
+        if isinstance(self.gp, Bank):
+            if trains or (inference == "free_form" and self.hparams["inference"] is not None):
+                raise ValueError(
+                    "a bank learns in closed form or by natural gradients, and trains nothing: leave out inference: "
+                    "free_form, and use a method without trained inducing points"
+                )
+            return WholeTask()
         if self.hyperparameters == "train_always" and not all(family.follows_kernel for family in families):
             raise ValueError(
                 f"{type(families[0]).__name__} does not support a kernel that changes after the first task: use "
@@ -175,7 +190,7 @@ class StreamingGP(ContinualModule):
             data: Inputs `[N, D]` and targets `[N]`.
         """
         x, y = self.gp.check(*data)
-        if self.learned == 0 and self.hyperparameters == "fit_first_task":
+        if self.learned == 0 and self.hyperparameters in ("fit_first_task", "bank"):
             with only_training(self._hyperparameters, self.gp):
                 self.gp.fit_hyperparameters(x, y, shortest=self.shortest)
         self.learner.begin(self.gp, x)
@@ -231,7 +246,8 @@ class StreamingGP(ContinualModule):
     def on_train_end(self) -> None:
         """Warn with the number of variables that the whole stream needs, if they were too few."""
         if ResolutionWarning in self._warned:
-            warn_unresolved(self.gp.inducing, self.gp.kernel, stacklevel=3)
+            kernel = self.gp.strongest()[0] if isinstance(self.gp, Bank) else self.gp.kernel
+            warn_unresolved(self.gp.inducing, kernel, self.gp.left_over, stacklevel=3)
 
     def on_validation_epoch_end(self) -> None:
         """Also log the bound on the log evidence of all data so far."""

@@ -22,7 +22,7 @@ from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.locations import StaticInput, located
 from gpvae.vae.networks import Networks, Noise
 from gpvae.vae.options import Consolidation, Hyperparameters, Schedule, check_options
-from gpvae.vae.principal_components import start_at_principal_components
+from gpvae.vae.principal_components import start_model
 from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
 from gpvae.vae.step import Step
@@ -30,7 +30,7 @@ from gpvae.vae.task import SeriesTask, divergence_error, is_finite
 
 
 class SVGPVAE(VAEModule):
-    """A GP-VAE that learns task after task: OSVGP, OVC, OVC-per-dim and OHSVGP share one encoder and decoder.
+    """A GP-VAE that learns a stream of tasks, with the inducing variables of OSVGP, OVC, OVC-per-dim or OHSVGP.
 
     Args:
         method: OSVGP, OVC, OVC-per-dim or OHSVGP; or a family of inducing variables, such as CosS.
@@ -47,40 +47,43 @@ class SVGPVAE(VAEModule):
         latent_dim: Number of latent dimensions L; if not given, that of the variables up to 20, in a field twice that
             of the variables.
         hidden_dim: Width of the hidden layers of encoder and decoder.
-        networks: `residual`: linear maps, started at the principal components of the first task, with networks beside
-            them; or `mlp`, networks alone, as in the paper.
+        networks: `residual`: linear maps, initialised at the principal components of the first task, plus networks;
+            `mlp`: networks only, as in the paper.
         noise: Noise of the variables: `predicted` from the latents and the clock, one for each `variable`, or one
-            `shared` by all, as in the paper. If not given, shared if `shared_noise` is true, else predicted.
+            `shared` by all, as in the paper. Default: shared if `shared_noise` is true, otherwise predicted.
         kernel: Kernel of the latent functions, with a lengthscale for each latent dimension.
+        waves: Periods of waves with slowly changing amplitudes that are added to the kernel, such as 24 and 12 hours;
+            none if not given. Such a kernel is fitted, in closed form, to the principal components of the first task,
+            and its inducing variables are ChosenCosines or a CosineExpansion, which know the periods.
         shortest: Shortest lengthscale to start from, in units of time (hours for ERA5).
         longest: Longest lengthscale to start from; those of the latent dimensions are log-spaced in between. If not
             given, all start from the shortest.
-        horizon: Length of the stream that the memory is to hold. Lengthscales are kept above horizon / num_inducing,
-            the shortest that it can follow over such a length. Not given: the length of the data if their number of
-            tasks is, else ten times that of the first task; without a trainer, no limit. 0 for no limit.
+        horizon: Planned length of the stream. Lengthscales stay above horizon / num_inducing, the shortest that the
+            memory can resolve over this length. Default: the length of the data if their number of tasks is given,
+            otherwise ten times that of the first task; without a trainer, no limit. 0 for no limit.
         inducing: Another family of inducing variables for the method, such as CosS for OHSVGP.
         inducing_options: Options of the family.
         hyperparameters: Whether the kernel is trained: `fixed`, `train_first_task` or `train_always`.
         consolidation: Protection of encoder and decoder against forgetting: `ewc`, elastic weight consolidation of
             both; `replay`, agreement of the decoder with the previous one on past latents; `both` or `none`.
         ewc_strength: Strength λ of elastic weight consolidation.
-        ewc_running: Its running form, anchored at the last task only.
-        replay_strength: Strength of replay; 1 weighs a past task like the present one.
-        replay_times: Number of past times that replay draws for each task, a quarter of them in each step. If not
-            given, 256, in a field 1024.
+        ewc_running: Use its running form, anchored at the last task only.
+        replay_strength: Strength of replay; 1 gives a past task the same weight as the current one.
+        replay_times: Number of past times that replay draws for each task, a quarter of them in each step. Default:
+            256; for a field, 1024.
         shared_noise: One noise variance for all variables, the same as `noise: shared`.
-        periods: Periods of a clock that is an input of encoder and decoder, such as the 24 hours of a day; none if not
-            given, as in the paper.
+        periods: Periods of a clock that is an input of encoder and decoder, such as the 24 hours of a day. Default:
+            none, as in the paper.
         power: α of power expectation propagation, by which the past is transported to new inducing variables: 0 is
             the variational bound, 1 expectation propagation, which trusts the past less where they resolve it less.
         shared_precision: Keep one posterior covariance of past tasks for all series, and a mean for each: M times less
-            memory. Within a task each series has its own covariance. If not given, do so as long as all series are
-            observed about as often as each other; latents of the same lengthscale then share it, up to a factor.
+            memory. Within a task each series has its own covariance. Default: true as long as all series are observed
+            about equally often; latents of the same lengthscale then share it too, up to a factor.
         sites_folder: Folder in which the sites of all series are kept instead of in memory; each run needs its own.
         lr: Learning rate of Adam; that of noise and lengthscales is ten times as high.
         schedule: The learning rate falls along a `cosine` in each task, or is `constant`, as in the paper.
-        left_out: Share of the times of a task that the encoder does not see in a step, drawn anew in each, so that the
-            networks learn to predict what they are not given; 0 in the paper.
+        left_out: Share of the times of a task that are hidden from the encoder, drawn again in each step, so that the
+            networks learn to predict values they do not see; 0 in the paper.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
     """
@@ -103,6 +106,7 @@ class SVGPVAE(VAEModule):
         networks: Networks = "residual",
         noise: Noise | None = None,
         kernel: KernelName = "rbf",
+        waves: list[float] | None = None,
         shortest: float = 3.0,
         longest: float | None = None,
         horizon: float | None = None,
@@ -197,13 +201,13 @@ class SVGPVAE(VAEModule):
         """
         self.check_task(*data)
         times = data[0].to(self.device)
+        if self.begun == 0:
+            start_model(self.vae, *data)
         horizon = self._planned if self.hparams["horizon"] is None else self.hparams["horizon"]
         self.resolution.begin(self.vae, times, horizon)
         self.vae.posterior.begin(self.vae.kernel, times[:, None])
         self.begun += 1
         self.attach_task(*data)
-        if self.begun == 1 and self._task is not None:
-            start_at_principal_components(self._task)
 
     def attach_task(self, *data: Tensor) -> None:
         """Attach the data of the task that has begun, and compute once what does not change during it.
@@ -211,9 +215,7 @@ class SVGPVAE(VAEModule):
         Args:
             data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
         """
-        times, *values = data
-        y, mask = self.vae.join(*values)
-        self._task = task = SeriesTask(self.vae, times, y, mask, fixed=not self._trained_in_gp(), values=values)
+        self._task = task = SeriesTask(self.vae, *data, fixed=not self._trained_in_gp())
         if self.ewc is not None:
             self._num_values = self._total(torch.tensor(task.num_observed(), device=self.device))
         if self.replay is not None and self.learned > 0:

@@ -59,6 +59,7 @@ HYPERPARAMETERS = {
     "fit_first_task": "kernel of the first task",
     "train_first_task": "kernel trained in the first task",
     "train_always": "kernel trained in every task",
+    "bank": "bank of kernels",
 }
 CONSOLIDATION = {"ewc": "EWC", "replay": "replay", "both": "EWC and replay", "none": "networks free to change"}
 #: How q(u) is found, for Gaussian likelihoods and for others.

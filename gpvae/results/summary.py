@@ -69,7 +69,7 @@ def show(experiments: Sequence[Experiment], tasks: bool = False, variables: bool
     for experiment in experiments:
         runs = "1 run" if len(experiment.runs) == 1 else f"{len(experiment.runs)} runs"
         heading = f"{experiment.name}: {runs}, after task {experiment.num_tasks}, mean ± 95 % interval"
-        screen.print(heading, markup=False, highlight=False, soft_wrap=True)
+        screen.print(heading, highlight=False, soft_wrap=True)
         screen.print(summary_table(experiment, tasks))
         if experiment.variables:
             screen.print(variable_table(experiment))

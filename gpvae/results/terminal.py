@@ -17,9 +17,18 @@ WIDTH_WITHOUT_TERMINAL = 120
 
 
 def console() -> Console:
-    """A console on standard output."""
-    terminal = Console()
-    return terminal if terminal.is_terminal else Console(width=WIDTH_WITHOUT_TERMINAL)
+    """A console on standard output; names and units may hold brackets, which are no markup."""
+    terminal = Console(markup=False)
+    return terminal if terminal.is_terminal else Console(markup=False, width=WIDTH_WITHOUT_TERMINAL)
+
+
+def show(text: str) -> None:
+    """Print a line as it is, without colours or breaks.
+
+    Args:
+        text: The line.
+    """
+    console().print(text, soft_wrap=True, highlight=False)
 
 
 def fits(screen: Console, table: Table) -> bool:

@@ -29,7 +29,7 @@ def load(path: str | Path, *, allow: Iterable[str] = ()) -> SavedRun[Any]:
 
     Args:
         path: The run folder, or one of its checkpoints.
-        allow: Packages and classes that the run may name beside those of gpvae, as `--allow` of the command.
+        allow: Further packages and classes that the run may name, like `--allow` on the command line.
 
     Raises:
         FileNotFoundError: There is no run, or it has no checkpoint.

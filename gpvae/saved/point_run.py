@@ -11,9 +11,7 @@ from lightning.pytorch.utilities import rank_zero_info
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from torch import Tensor
-from torch.distributions import Normal
 
-from callbacks.figures.interval import quantile
 from callbacks.figures.predicted import predicted_points_figure
 from callbacks.predictions.summary import QUANTILES
 from datamodules import PointStream, TaskStream
@@ -23,6 +21,7 @@ from gpvae.modules import StreamingGP
 from gpvae.saved.run import DPI, SavedRun, counted
 from gpvae.saved.selection import find_times
 from gpvae.utils import checks
+from gpvae.utils.quantiles import quantile
 
 EPOCH = np.datetime64(0, "ns")
 #: Grid points of a figure.
@@ -143,10 +142,7 @@ class SavedPointRun(SavedRun[StreamingGP]):
         """Samples of y on the scale of the model, joint over inputs `[num_samples, N]`."""
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            f = self.module.gp.sample(x, num_samples)
-            likelihood = self.module.gp.likelihood
-            y = Normal(f, likelihood.noise.sqrt()) if hasattr(likelihood, "noise") else likelihood(f)
-            return y.sample().cpu()
+            return self.module.gp.sample_targets(x, num_samples).cpu()
 
     def _points(self, x: Any) -> Tensor:  # noqa: ANN401
         """Inputs as numbers `[N, D]`; times of a table become hours since 1970, as when it was read."""
@@ -180,7 +176,7 @@ class SavedPointRun(SavedRun[StreamingGP]):
 
         Args:
             x: See `predict`.
-            observed: Inputs and targets to draw beside them.
+            observed: Inputs and targets to draw as well.
             dpi: Pixels per inch.
         """
         if self.ranges.shape[-1] != 1:

@@ -72,12 +72,12 @@ class SavedRun(ABC, Generic[ModuleT]):
     def save(self) -> None:
         """Save what updates have learnt: checkpoints, scores and logs, as `gpvae fit` does.
 
-        So `gpvae fit --ckpt_path last` goes on from there, with data that include those of the updates. The run's
+        So `gpvae fit --ckpt_path last` continues from there, with data that include those of the updates. The run's
         figures are drawn then. Without an update since the last save, nothing is written.
 
         Raises:
             RuntimeError: The run has gone on since it was loaded.
-            OSError: Another process is at the run, or its folder cannot be written to.
+            OSError: Another process uses the run, or its folder cannot be written to.
         """
         if not self._unsaved():
             return

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from datamodules.era5 import Coordinates, Variable
-from gpvae.utils.checks import nearest
+from gpvae.utils.spelling import nearest
 
 #: Coordinates of files in single precision differ from those in double precision by less than this many degrees.
 SAME_DEGREES = 1e-5

@@ -111,7 +111,7 @@ class SavedSeriesRun(SavedRun[SeriesModule]):
         return predicted if len(given) == len(unique) and (given == unique).all() else predicted.isel(time=position)
 
     def update(self, data: NewData) -> Self:
-        """Learn new hours, exactly as `gpvae fit --ckpt_path last` with these data beside the earlier ones.
+        """Learn new hours, exactly as `gpvae fit --ckpt_path last` would with these data added to the earlier ones.
 
         Hours that were learnt are skipped. Hours that do not make a whole task wait for the next update; `num_waiting`
         says how many. Earlier tasks are scored again if their data are still where the run's config names them. The
@@ -194,7 +194,7 @@ class SavedSeriesRun(SavedRun[SeriesModule]):
             times: See `predict`.
             locations: See `predict`.
             variables: See `predict`.
-            observed: Observations to draw beside them.
+            observed: Observations to draw as well.
             dpi: Pixels per inch.
         """
         if times is None:

@@ -13,7 +13,7 @@ from gpvae.metrics import foresight_table, task_table
 from gpvae.modules import ContinualModule
 from gpvae.results import task_times
 from gpvae.saved.command import read_run_config, run_command
-from gpvae.utils.atomic import replacing
+from gpvae.utils.atomic import process_name, remove_leftovers, replacing
 
 CHECKPOINTS, LAST_NAME = "checkpoints", "last.ckpt"
 #: Results that are saved, beside checkpoints.
@@ -34,7 +34,8 @@ class Staged:
     folder: Path
 
     def __init__(self) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="gpvae-update-"))
+        remove_leftovers(Path(tempfile.gettempdir()), "gpvae-update-")
+        self.root = Path(tempfile.mkdtemp(prefix="gpvae-update-", suffix=f"-{process_name()}"))
         weakref.finalize(self, shutil.rmtree, self.root, ignore_errors=True)  # once nobody needs it, or at the exit
 
     @property
@@ -105,7 +106,7 @@ def unchanged(folder: Path, version: tuple[int, int] | None) -> Iterator[None]:
         version: What `checkpoint_version` gave when the run was loaded.
 
     Raises:
-        OSError: Another process is at the run, or the folder cannot be written to.
+        OSError: Another process uses the run, or the folder cannot be written to.
         RuntimeError: The run has gone on since it was loaded.
     """
     with claimed(folder):

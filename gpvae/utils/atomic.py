@@ -83,15 +83,56 @@ def remove_abandoned(folder: Path, exclusive: bool, max_age: float = 24 * 3600.0
             shutil.rmtree(path, ignore_errors=True)
 
 
+def process_name() -> str:
+    """The machine and the number of this process, for temporary names whose owner can be told."""
+    return f"{_machine()}-{os.getpid()}"
+
+
+def remove_leftovers(folder: Path, prefix: str = ".", max_age: float = 24 * 3600.0) -> None:
+    """Remove temporary files and folders that killed processes have left: `<prefix>....<process_name()>`.
+
+    Those of other machines, and files of `replacing`, are removed when they are old.
+
+    Args:
+        folder: The folder that they are in.
+        prefix: How their names begin.
+        max_age: Seconds since the last write after which any of them counts as abandoned.
+    """
+    for path in folder.glob(f"{prefix}*"):
+        owner = re.search(r"[.-](?:(\w+)-)?(\d+)$", path.name)
+        if owner is None or path == folder:
+            continue
+        dead = owner[1] == _machine() and not _is_alive(int(owner[2]))
+        if dead or _age(path) > max_age:
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    """Whether a process of this machine is alive; where that cannot be asked, it is assumed."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
+
+
+def _machine() -> str:
+    return re.sub(r"\W", "_", platform.node())
+
+
 def _prefix(folder: Path) -> str:
-    machine = re.sub(r"\W", "_", platform.node())
-    return f"{TEMPORARY_FOLDER}{folder.name}-{machine}-"
+    return f"{TEMPORARY_FOLDER}{folder.name}-{_machine()}-"
 
 
 def _age(folder: Path) -> float:
-    """Seconds since the last write to a folder."""
+    """Seconds since the last write to a file or folder."""
     try:
-        return time.time() - max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
+        within = folder.iterdir() if folder.is_dir() else ()
+        return time.time() - max(path.stat().st_mtime for path in (folder, *within))
     except OSError:  # it has just been renamed or removed
         return 0.0
 

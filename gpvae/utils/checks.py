@@ -1,6 +1,5 @@
 """Validation of inputs and options."""
 
-import difflib
 import math
 from collections.abc import Iterable
 
@@ -9,19 +8,22 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from gpvae.utils.spelling import nearest
 
-def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x") -> Tensor:
+
+def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x", *, batched: bool = False) -> Tensor:
     """Inputs `[N, D]` of any array type; `[N]` becomes `[N, 1]`.
 
     Args:
         x: The inputs.
         like: A tensor whose device and dtype the result takes.
         name: Name to use in errors.
+        batched: Whether a batch `[*B, N, D]` is allowed, too.
     """
     x = _tensor(x, name).to(like)
     if x.ndim == 1:
         x = x[:, None]
-    if x.ndim != 2:
+    if x.ndim < 2 or (x.ndim > 2 and not batched):
         raise ValueError(f"{name} must be [N] or [N, D], got shape {tuple(x.shape)}")
     if x.numel() == 0:
         raise ValueError(
@@ -83,13 +85,6 @@ def positive(**values: float | None) -> None:
     for name, value in values.items():
         if value is not None and not 0 < value < math.inf:
             raise ValueError(f"{name} must be positive and finite, got {value}")
-
-
-def nearest(word: str, words: Iterable[str]) -> str:
-    """` (did you mean 'x'?)` if a word is close to one of the given words, else an empty string."""
-    by_lower = {w.lower(): w for w in words}
-    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.5)
-    return f" (did you mean {by_lower[found[0]]!r}?)" if found else ""
 
 
 def _tensor(values: ArrayLike | Tensor, name: str) -> Tensor:

@@ -42,13 +42,14 @@ class StreamInputs(nn.Module):
         """Whether the inputs so far are times."""
         return int(self.origin) != NO_ORIGIN
 
-    def convert(self, x: ArrayLike | Tensor, like: Tensor, *, learn: bool = False) -> Tensor:
+    def convert(self, x: ArrayLike | Tensor, like: Tensor, *, learn: bool = False, batched: bool = False) -> Tensor:
         """Inputs `[N, D]` in the dtype and on the device of another tensor.
 
         Args:
             x: Inputs `[N]` or `[N, D]`, or times `[N]`: datetimes of numpy, pandas, xarray or the standard library.
             like: The other tensor.
             learn: Whether the inputs belong to the stream, so that the first of them may be its origin.
+            batched: Whether they may also be a batch `[*B, N, D]` of numbers.
         """
         times = None if isinstance(x, Tensor) else as_times(x)
         if times is None:
@@ -57,7 +58,7 @@ class StreamInputs(nn.Module):
                     "the stream so far has times as inputs, but these are numbers; give datetimes, such as "
                     f"{self.times([0.0])[0]}"
                 )
-            return checks.inputs(x, like)
+            return checks.inputs(x, like, batched=batched)
         if not self.are_times and int(self.num_points) > 0:
             raise ValueError(
                 "x has times, but the inputs of the stream so far are numbers: give numbers on the same axis"
@@ -74,6 +75,10 @@ class StreamInputs(nn.Module):
         """The times of numbers `[N]` in the unit of the stream, as datetimes."""
         stamps = int(self.origin) + np.round(np.asarray(x) * NANOSECONDS[self.time_unit]).astype(np.int64)
         return stamps.astype("datetime64[ns]")
+
+    def leaps(self, x: Tensor) -> bool:
+        """Whether points `[N, 1]` more than double the extent of the stream so far."""
+        return x.shape[-1] == 1 and bool(x.max() - self.high > self.high - self.low)
 
     def record(self, x: Tensor) -> None:
         """Count points `[N, D]` that have been learnt."""

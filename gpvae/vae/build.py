@@ -12,6 +12,7 @@ from gpvae.vae.location_field import LocationField
 from gpvae.vae.locations import Locations
 from gpvae.vae.model import GPVAE
 from gpvae.vae.networks import Decoder, Encoder, LocationDecoder, Noise
+from gpvae.vae.wave_kernel import WaveKernel
 
 Latents = Literal["series", "field"]
 
@@ -25,13 +26,17 @@ REPLAY_TIMES, FIELD_REPLAY_TIMES = 256, 1024
 
 def build_family(options: Mapping[str, Any]) -> InducingVariables:
     """The inducing variables of a method."""
-    method, rest = find_method(options["method"]), (options["seed"], options["inducing_options"])
-    (family,) = build_method_families(method, options["inducing"], options["num_inducing"], 1, *rest)
+    method, given = find_method(options["method"]), dict(options["inducing_options"] or {})
+    if options.get("waves"):
+        given["periods"] = options["waves"]
+    (family,) = build_method_families(method, options["inducing"], options["num_inducing"], 1, options["seed"], given)
     return family
 
 
 def build_kernel(options: Mapping[str, Any], latent_dim: int) -> Kernel:
     """The kernel of the latents."""
+    if options.get("waves"):
+        return WaveKernel(options["kernel"], latent_dim, options["waves"])
     longest = options["shortest"] if options["longest"] is None else options["longest"]
     return latent_kernel(options["kernel"], latent_dim, options["shortest"], longest)
 

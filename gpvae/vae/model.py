@@ -14,7 +14,7 @@ from gpytorch.kernels import Kernel
 from torch import Tensor, nn
 from torch.distributions import Normal
 
-from gpvae.inducing import InducingVariables
+from gpvae.inducing import CosineExpansion, InducingVariables
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.streaming import Frame
@@ -26,6 +26,7 @@ from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.location_field import LocationField
 from gpvae.vae.locations import Locations
 from gpvae.vae.networks import Clock, Decoder, Encoder
+from gpvae.vae.precision_by_time import ExpansionFieldPosterior, ExpansionPosterior
 from gpvae.vae.series_posterior import SeriesPosterior
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.widening import Widening
@@ -72,7 +73,10 @@ class GPVAE(nn.Module):
         self.locations = locations
         self.kernel = kernel.double()
         (latent_dim,) = kernel.batch_shape
-        self.posterior = (SeriesPosterior if field is None else FieldPosterior)(
+        kinds: tuple[type[SeriesPosterior], type[SeriesPosterior]] = SeriesPosterior, FieldPosterior
+        if isinstance(inducing, CosineExpansion):
+            kinds = ExpansionPosterior, ExpansionFieldPosterior
+        self.posterior = kinds[field is not None](
             inducing, latent_dim, power=power, shared_precision=shared_precision, folder=folder
         )
         self.widening = Widening()
@@ -190,11 +194,18 @@ class GPVAE(nn.Module):
         frame, transport = self.posterior.task_frame(self.kernel)
         features = TimeFeatures.of(frame, times)
 
-        def past_and_task(series: Tensor) -> Site:
-            encoded = self.encode(times, select_rows(y, series), select_rows(mask, series), series)
-            return transport(self.posterior.site_of(series)) + pseudo_site(features, *encoded)
+        def encoded(series: Tensor) -> tuple[Tensor, Tensor]:
+            return self.encode(times, select_rows(y, series), select_rows(mask, series), series)
 
-        self.posterior.end_series(frame, len(y), past_and_task, mask=mask)
+        def past_and_task(series: Tensor) -> Site:
+            return transport(self.posterior.site_of(series)) + pseudo_site(features, *encoded(series))
+
+        if isinstance(self.posterior, ExpansionPosterior):
+            self.posterior.end_task(
+                frame, len(y), past_and_task, times=times, precision=lambda series: encoded(series)[1], mask=mask
+            )
+        else:
+            self.posterior.end_series(frame, len(y), past_and_task, mask=mask)
         self.widening.end.copy_(times[-1])
 
     @torch.no_grad()

@@ -38,6 +38,10 @@ def check_options(options: Mapping[str, Any]) -> None:
     if options["latents"] == "field" and options["sites_folder"] is not None:
         raise ValueError("sites_folder is for the sites of many series; a field has one site, which stays in memory")
     _check_locations(options)
+    if options["waves"] and options["networks"] == "mlp":
+        raise ValueError(
+            "waves are fitted to principal components, where networks: mlp does not start: leave one of them out"
+        )
     if not 0 <= options["left_out"] < 1:
         raise ValueError(f"left_out must be a share from 0 to less than 1, got {options['left_out']}")
     build_family(options)

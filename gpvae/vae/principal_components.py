@@ -3,11 +3,17 @@
 from dataclasses import dataclass
 
 import torch
+from gpytorch.likelihoods import GaussianLikelihood
 from torch import Tensor
 
-from gpvae.utils.distributed import sum_over_processes
+from gpvae.utils.distributed import of_first_process, sum_over_processes
+from gpvae.utils.row_store import select_rows
+from gpvae.vae.kernel_fit import MAX_SERIES, fit_series
 from gpvae.vae.location_field import LocationField
-from gpvae.vae.task import SeriesTask
+from gpvae.vae.model import GPVAE
+from gpvae.vae.networks import Encoder
+from gpvae.vae.task import TaskData
+from gpvae.vae.wave_kernel import WaveKernel
 
 #: Variances below this fraction of the mean variance count as zero.
 RANK_TOLERANCE = 1e-6
@@ -34,7 +40,7 @@ class PrincipalComponents:
     variance: Tensor
 
     @classmethod
-    def of(cls, task: SeriesTask, number: int) -> "PrincipalComponents":
+    def of(cls, task: TaskData, number: int) -> "PrincipalComponents":
         """The leading components of the observed values of all processes, the same on each of them.
 
         Covariances are means over the hours at which both variables are observed.
@@ -69,7 +75,7 @@ class PrincipalComponents:
 
 
 @torch.no_grad()
-def start_at_principal_components(task: SeriesTask) -> None:
+def start_at_principal_components(task: TaskData) -> None:
     """Set the linear maps of residual networks to the components of a task, and the noise to what they leave.
 
     Latents beyond the number of components keep their random weights in the encoder, and start without effect.
@@ -95,3 +101,41 @@ def start_at_principal_components(task: SeriesTask) -> None:
     if len(decoder.log_scale) == 1:
         start = start.mean(0, keepdim=True)
     decoder.log_scale.copy_(torch.where(start > 0, 0.5 * start.log(), decoder.log_scale))
+
+
+def start_model(vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor) -> None:
+    """Start networks, and the kernel if it has waves, at the principal components of the first task.
+
+    Args:
+        vae: The model.
+        times: `[T]`.
+        y: Observations `[S, T, V]`.
+        mask: Which of them are observed, `[S, T, V]`.
+    """
+    task = TaskData(vae, times, y, mask)
+    start_at_principal_components(task)
+    if isinstance(vae.kernel, WaveKernel):
+        fit_waves(vae.kernel, vae.encoder, task)
+
+
+def fit_waves(kernel: WaveKernel, encoder: Encoder, task: TaskData) -> None:
+    """Fit a kernel with waves to what the linear map of an encoder makes of a task: a GP for each latent, with noise.
+
+    All processes end with the kernel of the first. Latents beyond the number of principal components are noise.
+
+    Args:
+        kernel: The kernel of the latents.
+        encoder: An encoder that starts at the principal components of the task.
+        task: The first task.
+    """
+    assert encoder.linear is not None
+    some = torch.linspace(0, len(task.y) - 1, min(len(task.y), MAX_SERIES)).round().long()
+    y, mask = (select_rows(part, some).to(task.times.device) for part in (task.y, task.mask))
+    with torch.no_grad():
+        scores = encoder.linear(y.where(mask, 0.0)).double().mT
+    observed = mask.double().mean(-1)[:, None].expand_as(scores)
+    likelihood = GaussianLikelihood(batch_shape=kernel.batch_shape).double().to(scores.device)
+    with torch.enable_grad():
+        fit_series(kernel, likelihood, task.times, scores, observed)
+    for parameter in kernel.parameters():
+        parameter.data.copy_(of_first_process(parameter.data))

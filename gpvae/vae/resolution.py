@@ -7,6 +7,7 @@ from lightning.pytorch.utilities import rank_zero_warn
 from torch import Tensor, nn
 
 from gpvae.diagnostics import ResolutionWarning
+from gpvae.inducing import ChosenCosines
 from gpvae.inducing.time import WindowedMemory
 from gpvae.vae.model import GPVAE
 
@@ -39,6 +40,23 @@ def limit_lengthscales(vae: GPVAE, horizon: float) -> None:
         kernel.lengthscale = start
 
 
+def warn_outgrown(family: ChosenCosines, last: Tensor) -> None:
+    """Warn if a stream is about to outgrow its planned length.
+
+    Args:
+        family: The inducing variables, before they advance to a task.
+        last: The last time of the task.
+    """
+    before, now = float(family.horizon), float(family.horizon_for(last))
+    if family.started and now > before:
+        rank_zero_warn(
+            f"the stream is longer than the {before:,.0f} units of time planned for: the same {family.num_inducing} "
+            f"inducing variables now stand for {now:,.0f}, and their resolution falls accordingly. Start with the "
+            "horizon that you expect, and as many more variables, to keep it",
+            category=ResolutionWarning,
+        )
+
+
 class Resolution(nn.Module):
     """Measures how well the inducing variables resolve the latents, and warns once when they have become too few.
 
@@ -67,7 +85,14 @@ class Resolution(nn.Module):
         if not vae.posterior.inducing.started:
             self.start.copy_(times[0])
             unplanned = PLANNED_TASKS * float(times[-1] - times[0])
-            limit_lengthscales(vae, unplanned if horizon is None else horizon)
+            length = unplanned if horizon is None else horizon
+            if isinstance(family := vae.posterior.inducing, ChosenCosines):
+                family.plan(length)
+            else:
+                limit_lengthscales(vae, length)
+            return
+        if isinstance(vae.posterior.inducing, ChosenCosines):
+            warn_outgrown(vae.posterior.inducing, times[-1])
             return
         family, shortest = vae.posterior.inducing, vae.kernel.raw_lengthscale_constraint.lower_bound.detach()
         length = float(shortest) * family.num_inducing

@@ -17,7 +17,9 @@ from gpvae.utils.distributed import gather_rows, num_processes, own_items, own_p
 from gpvae.utils.resizable import assign
 from gpvae.utils.row_store import Files, Memory, RowStore, compute_rows, select_rows
 from gpvae.vae.shared_precision import common_shape, observed_alike
+from gpvae.vae.site_files import check_run, fingerprint_of, open_rows
 
+SiteOf = Callable[[Tensor], Site]
 #: Maximum number of elements of precisions in a chunk of series: 8 MB, which fit into caches.
 MAX_ELEMENTS = 2**20
 
@@ -128,9 +130,7 @@ class SeriesPosterior(StreamingPosterior):
                 ) from error
         super().begin(kernel, x)
 
-    def compute_site(
-        self, name: str, series: Tensor, compute: Callable[[Tensor], Site], chunk_size: int | None = None
-    ) -> Site:
+    def compute_site(self, name: str, series: Tensor, compute: SiteOf, chunk_size: int | None = None) -> Site:
         """Compute a site with a row for each series of this process, for some series at a time.
 
         Args:
@@ -151,9 +151,10 @@ class SeriesPosterior(StreamingPosterior):
         self,
         frame: Frame,
         num_series: int,
-        compute: Callable[[Tensor], Site],
+        compute: SiteOf,
         *,
         mask: Tensor | None = None,
+        keep: Callable[[Tensor], Tensor] | None = None,
         chunk_size: int | None = None,
     ) -> None:
         """Consolidate a task.
@@ -163,19 +164,22 @@ class SeriesPosterior(StreamingPosterior):
             num_series: Number of series on all processes.
             compute: Computes the sites of some series, including past and task.
             mask: Which values of all series are observed, `[S, T, V]`; all if not given.
+            keep: Computes what is kept of the precisions of some series, if not the matrices.
             chunk_size: Number of series at a time, see `compute_site`.
         """
         series, name = self.own_series(num_series), _task_name(int(self.num_ended) + 1)
         if self.shared_precision is None and mask is not None and not observed_alike(mask, series):
             self._stop_sharing()
+        keep = keep or (lambda chunk: compute(chunk).G)
         if self.shares:
-            sums = [compute(chunk).G.sum(0, keepdim=True) for chunk in series.split(self.chunk_size)]
-            G = self._total(torch.stack(sums).sum(0)) / num_series
-            shape, scale = (G, torch.ones_like(G[..., :1, :1])) if self.shared_precision else common_shape(G, frame.L)
-            site = self.compute_site(name, series, lambda chunk: compute(chunk).with_precision(scale * shape))
+            sums = [keep(chunk).sum(0, keepdim=True) for chunk in series.split(self.chunk_size)]
+            shape, scale = self._common(self._total(torch.stack(sums).sum(0)) / num_series, frame)
+            G = self._precision(frame, scale * shape)
+            site = self.compute_site(name, series, lambda chunk: compute(chunk).with_precision(G))
             site = replace(site, G=shape)
         else:
-            site, scale = self.compute_site(name, series, compute, chunk_size), torch.ones_like(frame.L[:1, :1, :1])
+            own = self._own(frame, compute, keep)
+            site, scale = self.compute_site(name, series, own, chunk_size), torch.ones_like(frame.L[:1, :1, :1])
         self.end(frame, site)
         if self.shared_precision is None:
             assign(self.scale, scale)
@@ -185,9 +189,21 @@ class SeriesPosterior(StreamingPosterior):
         if self.folder is None:
             return
         self.row_store(name).flush()
-        self.fingerprint.copy_(sum_over_processes(_fingerprint(self.h).to(self.L.device)))
+        self.fingerprint.copy_(sum_over_processes(fingerprint_of(self.h).to(self.L.device)))
         if rank() == 0:
             shutil.rmtree(self.folder / _task_name(int(self.num_ended) - 2), ignore_errors=True)
+
+    def _precision(self, frame: Frame, kept: Tensor) -> Tensor:
+        """G, given what is kept of it."""
+        return kept
+
+    def _common(self, kept: Tensor, frame: Frame) -> tuple[Tensor, Tensor]:
+        """What is kept of a precision that all series share, for all latents together if they allow it, and factors."""
+        return (kept, torch.ones_like(kept[..., :1, :1])) if self.shared_precision else common_shape(kept, frame.L)
+
+    def _own(self, frame: Frame, compute: SiteOf, keep: Callable[[Tensor], Tensor]) -> SiteOf:
+        """Computes the sites of some series with what is kept of their own precisions."""
+        return compute
 
     def _total(self, value: Tensor) -> Tensor:
         """The sum over processes of a value of their series."""
@@ -238,7 +254,7 @@ class SeriesPosterior(StreamingPosterior):
             self._stop_sharing()
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         if self.folder is not None and self.started:
-            self._check_run(self._files_of_all())
+            check_run(self.folder, self._files_of_all(), self.fingerprint)
             self._opened = False  # opened on first use, when the number of processes is known
 
     def _open(self) -> None:
@@ -259,34 +275,14 @@ class SeriesPosterior(StreamingPosterior):
     def _files_of_all(self) -> dict[str, list[Tensor]]:
         """The rows that each process wrote when the last task ended."""
         assert self.folder is not None
-        num_files, num_series = int(self.num_files), int(self.num_series)
-        files = Files(self.folder / _task_name(int(self.num_ended)), rank(), num_files)
         *latent, size, _ = self.L.shape
-        shapes = {"c": latent, "h": [*latent, size], "G": [*latent, size, size]}
-        counts = [len(range(process, num_series, num_files)) for process in range(num_files)]
-        try:
-            return {
-                name: [files.open(name, (count, *shapes[name]), self.L.dtype, i) for i, count in enumerate(counts)]
-                for name in self.rows
-            }
-        except FileNotFoundError as error:
-            raise FileNotFoundError(
-                f"{error}, but the checkpoint needs it: its sites are in files, which are kept for the last two tasks; "
-                "set sites_folder to the folder that holds them"
-            ) from error
+        shapes = {"c": latent, "h": [*latent, size], "G": [*latent, *self._precision_shape(size)]}
+        folder, counts = self.folder / _task_name(int(self.num_ended)), (int(self.num_series), int(self.num_files))
+        return open_rows(folder, {name: shapes[name] for name in self.rows}, self.L.dtype, *counts)
 
-    def _check_run(self, files: dict[str, list[Tensor]]) -> None:
-        """Raise if another run has written to the folder since the state was saved."""
-        if sum(_fingerprint(part) for part in files["h"]) != self.fingerprint.cpu():
-            raise ValueError(
-                f"the sites in {self.folder} do not belong to the checkpoint: another run has written to this folder; "
-                "give each run its own sites_folder, and start this one again"
-            )
-
-
-def _fingerprint(rows: Tensor) -> Tensor:
-    """The sum of the bit patterns as integers, which changes with any row and adds up over processes."""
-    return rows.view(torch.int64).sum()
+    def _precision_shape(self, size: int) -> tuple[int, ...]:
+        """The shape of what is kept of a G of some size."""
+        return size, size
 
 
 def _rows(shares: bool) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The task that a GP-VAE learns: its data, quantities that are fixed during the task, and checks."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import torch
 from gpytorch.kernels import Kernel
@@ -16,7 +16,34 @@ from gpvae.vae.shared_times import TimeFeatures
 CHUNK_SIZE = 1024
 
 
-class SeriesTask:
+class TaskData:
+    """The data of a task; those of a field are one series, with all locations side by side.
+
+    Args:
+        vae: The model.
+        times: `[T]`.
+        y: Observations `[S, T, V]`.
+        mask: Which of them are observed, `[S, T, V]`.
+
+    Attributes:
+        values: Observations and mask as they were given.
+    """
+
+    def __init__(self, vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor) -> None:
+        self.vae, self.times, self.values = vae, times.to(vae.posterior.L.device), (y, mask)
+        self.y, self.mask = vae.join(y, mask)
+        self.series = vae.posterior.own_series(len(self.y))
+
+    def observations(self, series: Tensor) -> tuple[Tensor, Tensor]:
+        """Observations and mask of some series of this process, `[B, T, V]`."""
+        return select_rows(self.y, series), select_rows(self.mask, series)
+
+    def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Observations and mask of the series of this process, for some series at a time."""
+        return map(self.observations, self.series.split(CHUNK_SIZE))
+
+
+class SeriesTask(TaskData):
     """The data of a task that has begun, and the past sites of all series, transported to its frame.
 
     Args:
@@ -25,23 +52,11 @@ class SeriesTask:
         y: Observations `[S, T, V]`.
         mask: Which of them are observed, `[S, T, V]`.
         fixed: Neither kernel nor inducing variables are trained, so features and past are computed once.
-        values: Observations of all locations and their mask, if those above are made from them.
     """
 
     @torch.no_grad()
-    def __init__(
-        self,
-        vae: GPVAE,
-        times: Tensor,
-        y: Tensor,
-        mask: Tensor,
-        *,
-        fixed: bool,
-        values: Sequence[Tensor] | None = None,
-    ) -> None:
-        self.vae, self.times, self.y, self.mask = vae, times.to(vae.posterior.L.device), y, mask
-        self.values = (y, mask) if values is None else tuple(values)
-        self.series = vae.posterior.own_series(len(y))
+    def __init__(self, vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor, *, fixed: bool) -> None:
+        super().__init__(vae, times, y, mask)
         self.frame, self.transport = vae.posterior.task_frame(vae.kernel)
         self._fixed = self._condensed() if fixed else None
 
@@ -61,14 +76,6 @@ class SeriesTask:
             return self.vae.task(times, series)
         features, past = self._fixed
         return features, self.vae.posterior.select_series(past, series)
-
-    def observations(self, series: Tensor) -> tuple[Tensor, Tensor]:
-        """Observations and mask of some series of this process, `[B, T, V]`."""
-        return select_rows(self.y, series), select_rows(self.mask, series)
-
-    def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Observations and mask of the series of this process, for some series at a time."""
-        return map(self.observations, self.series.split(CHUNK_SIZE))
 
     def num_observed(self) -> int:
         """The number of observations of the series of this process, or of the field on all of them."""

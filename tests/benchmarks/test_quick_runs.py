@@ -10,8 +10,11 @@ import torch
 
 #: Benchmarks and the data that they need.
 CHEAP = {
+    "bank": "solar.mat",
     "features": None,
+    "hyperparameter_fit": "solar.mat",
     "path_memory": "powerplant.txt",
+    "single_points": "audio_subband.mat",
     "solar_stream": "solar.mat",
     "vae_line_up": None,
     "vae_steps": None,

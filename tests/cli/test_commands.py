@@ -1,7 +1,6 @@
 """The program has three names, and passes unknown commands to another `lightning`."""
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -26,13 +25,12 @@ def another(tmp_path: Path) -> str:
 
 def test_the_same_program_under_each_name(tmp_path: Path) -> None:
     programs = [[script("gpvae")], [script("lightning")], [sys.executable, "-m", "gpvae"]]
-    with ThreadPoolExecutor() as pool:  # each takes seconds to import
-        results = list(pool.map(lambda program: run(tmp_path, "--help", program=program), programs))
+    results = [run(tmp_path, "--help", program=program) for program in programs]
     assert [result.returncode for result in results] == [0, 0, 0]
     bodies = {result.stdout.split("\n\n", 1)[1] for result in results}  # without the name of the program
     assert len(bodies) == 1
     (body,) = bodies
-    for word in ("fit", "validate", "test", "predict", "summary"):
+    for word in ("fit", "validate", "test", "predict", "summary", "report", "configs", "--version", "--allow"):
         assert word in body
 
 
@@ -51,5 +49,15 @@ def test_unknown_command(tmp_path: Path) -> None:
 
 
 def test_no_command(tmp_path: Path) -> None:
-    assert "{fit,validate,test,predict}" in refused(tmp_path)
+    assert "{fit,validate,test,predict,summary,report,configs}" in refused(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["configs"], ["configs", "solar_coss"]], ids=" ".join)
+def test_what_needs_no_model_imports_no_torch(arguments: list[str], tmp_path: Path) -> None:
+    program = [sys.executable, "-X", "importtime", "-m", "gpvae"]
+    done = run(tmp_path, *arguments, program=program)
+    assert done.returncode == 0, done.stderr
+    imported = {line.split("|")[-1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
+    assert "gpvae" in imported
+    assert not imported & {"torch", "lightning", "numpy", "gpytorch", "xarray"}

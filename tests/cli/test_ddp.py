@@ -53,6 +53,16 @@ def test_closed_form(batch_size: int | None, tmp_path: Path) -> None:
     assert foreseen(two) == pytest.approx(foreseen(one), rel=1e-9, abs=1e-9)
 
 
+def test_bank(tmp_path: Path) -> None:
+    one, two = both(tmp_path, model={"method": "CosS", "hyperparameters": "bank", "bank_size": 4})
+    table = scores(one / "task_metrics.csv")
+    assert scores(two / "task_metrics.csv") == pytest.approx(table, rel=1e-6, abs=1e-6)
+    assert foreseen(two) == pytest.approx(foreseen(one), rel=1e-6, abs=1e-6)
+    first, second = (weights(folder / "checkpoints" / "last.ckpt") for folder in (one, two))
+    assert sum("log_weights" in key for key in first) == 1
+    assert_same(first, second)
+
+
 def test_free_form_with_a_first_task_that_trains_the_kernel(tmp_path: Path) -> None:
     model = {"method": "OSVGP", "hyperparameters": "train_first_task"}
     one, two = both(tmp_path, model=model, data={"steps_per_epoch": 5})

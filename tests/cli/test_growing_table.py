@@ -17,6 +17,7 @@ DATA = {"class_path": "DataTable", "paths": "level*.csv", "points_per_task": 20}
 MODELS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "closed form": ({"method": "OHSGPR"}, {}),
     "two families": ({"method": "auto"}, {}),
+    "bank": ({"method": "CosS", "hyperparameters": "bank", "bank_size": 4}, {}),
     "free form": ({"method": "OHSVGP"}, {"steps_per_epoch": 4, "batch_size": 5}),
     "trained points": (
         {"method": "OSGPR", "hyperparameters": "train_always"},

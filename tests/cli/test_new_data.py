@@ -127,7 +127,8 @@ def test_what_may_not_differ_is_named(pieces: list[xr.Dataset], tmp_path: Path) 
     message = refused(folder, *FIT)
     assert "has learnt 2 tasks, but the data make 1" in message
     assert "Give the data that were learnt, and new ones after them" in message
-    write_new(xr.concat(pieces, "time") + 5, folder / "0.nc")
+    other = xr.concat(pieces, "time")
+    write_new(other.assign(t2m=other["t2m"] + 5), folder / "0.nc")
     assert "values of the first task differ" in refused(folder, *FIT)
     (folder / "0.nc").unlink()
     write_new(pieces[1].isel(time=slice(0, 10)), folder / "short.nc")

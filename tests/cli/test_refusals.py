@@ -89,7 +89,7 @@ def test_a_run_in_progress_is_left_alone(earlier: Path, monkeypatch: pytest.Monk
     with run_folder.claimed(earlier / RUN):
         before = contents(earlier)
         for args in ([], ["--ckpt_path", "last"]):
-            assert "another process is at the run in runs/small/seed_3" in refused(earlier, *FIT, *args)
+            assert "another process uses the run folder runs/small/seed_3" in refused(earlier, *FIT, *args)
         assert contents(earlier) == before
 
 

@@ -77,7 +77,7 @@ def test_one_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(run_folder, "LOCK_TIMEOUT", 0.0)
     folder = tmp_path / "toy" / "seed_1"
     with run_folder.claimed(folder):
-        with pytest.raises(BlockingIOError, match=r"another process is at the run in .*seed_1: wait .* --name"):
+        with pytest.raises(BlockingIOError, match=r"another process uses the run folder .*seed_1: wait .* --name"):
             run_folder.claimed(folder).__enter__()
         with run_folder.claimed(tmp_path / "toy" / "seed_2"):
             pass

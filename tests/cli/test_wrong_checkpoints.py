@@ -109,7 +109,7 @@ def test_refused(change: Callable[[bytes], bytes], reason: str, command: str, tr
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_folder(command: str, trained: Path) -> None:
-    assert "there is no checkpoint runs: it is written by" in refused(
+    assert "there is no checkpoint runs: run `fit`" in refused(
         trained, command, "-c", "small.yaml", "--ckpt_path", "runs"
     )
 

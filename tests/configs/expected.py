@@ -16,7 +16,7 @@ from gpvae.inducing import (
     PivotedPoints,
     Points,
 )
-from gpvae.modules.learners import Collapsed, FreeFormLearner, Learner, OnePass
+from gpvae.modules.learners import Collapsed, FreeFormLearner, Learner, OnePass, WholeTask
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,7 @@ METHODS = {
     "ohsvgp_kmax": Method((LegSPath,), Collapsed, "kernel_max"),
     "ohsvgp_kmin": Method((LegSPath,), Collapsed, "kernel_min"),
     "auto": Method((LegS, CosS), OnePass),
+    "bank": Method((CosS,), WholeTask),
     "coss": Method((CosS,), OnePass),
     "legs": Method((LegS,), OnePass),
     "legt": Method((LegT,), OnePass),

@@ -110,6 +110,14 @@ def chosen(seen: Seen) -> oracle.Variables:
     return oracle.Modulated("CosS", M, start, start + horizon, period=PERIOD, chosen=tuple(numbers))
 
 
+def composed(seen: Seen) -> oracle.Variables:
+    """Four cosines over the whole past, two polynomials over a window of 0.7."""
+    start, end = seen.tasks[0].min(), max(task.max() for task in seen.tasks)
+    return oracle.Concatenated(
+        [oracle.Projection("CosS", 4, start, end), oracle.Projection("LegT", 2, start, end, 0.7)]
+    )
+
+
 def along_path(seen: Seen) -> oracle.Variables:
     return oracle.path(np.concatenate(seen.tasks), M)
 
@@ -134,6 +142,7 @@ FAMILIES = [
     Family(lambda: LegS(M), OVER_TIME, partial(over_time, "LegS"), QUADRATURE),
     Family(lambda: CosS(M), OVER_TIME, partial(over_time, "CosS"), QUADRATURE),
     Family(lambda: ChosenCosines(M, periods=[PERIOD]), OVER_TIME, chosen, QUADRATURE),
+    Family(lambda: CosS(4) + LegT(2, window=0.7), OVER_TIME, composed, QUADRATURE),
     Family(lambda: LegT(M), OVER_TIME, partial(over_time, "LegT"), QUADRATURE),
     Family(lambda: LagT(M), OVER_TIME, partial(over_time, "LagT"), QUADRATURE),
     Family(lambda: FouT(M), OVER_TIME, partial(over_time, "FouT"), QUADRATURE),

@@ -1,6 +1,8 @@
 """Every public name has an entry in the reference."""
 
 import re
+from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 import pytest
@@ -14,6 +16,8 @@ from gpvae.inducing import ordering
 from tests.docs.pages import ROOT
 
 PUBLIC = [gpvae, inducing, hippo, modules, metrics, datamodules, datamodules.era5, callbacks]
+#: Interfaces for other libraries, as far as these are installed.
+PUBLIC += [import_module(f"gpvae.{name}") for name in ("sklearn", "river", "botorch") if find_spec(name)]
 #: Modules documented as a whole.
 WHOLE = [sites, posteriors, kernels, ordering, hippo.legendre]
 #: Values and modules, which have no entry.

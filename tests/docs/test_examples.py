@@ -11,6 +11,12 @@ import pytest
 
 from tests.docs.pages import RENDERED, ROOT, blocks
 
+#: Examples that need a library beyond those of gpvae, in their quick form.
+INTERFACES = {
+    "pipeline": ("sklearn", "online Gaussian process", []),
+    "river_loop": ("river", "Gaussian process", ["--points", "120"]),
+    "bayesian_optimisation": ("botorch", "OnlineGP, 60 points", ["--steps", "3"]),
+}
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 #: Size of the largest figure on a page.
 MAX_BYTES = 150_000
@@ -64,3 +70,11 @@ def test_weather(tmp_path: Path) -> None:
     shown = run("weather", tmp_path, "--tasks", "2", "--epochs", "8")
     assert "NLPD with replay" in shown
     assert "NLPD with no protection" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", INTERFACES)
+def test_interfaces(name: str, tmp_path: Path) -> None:
+    library, printed, options = INTERFACES[name]
+    pytest.importorskip(library, reason=f"needs the extra gpvae[{library}]")
+    assert printed in run(name, tmp_path, *options)

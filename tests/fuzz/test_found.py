@@ -42,13 +42,22 @@ def test_times_beyond_the_calendar(tmp_path: Path) -> None:
         read_era5(str(tmp_path / "a.nc"))
 
 
-@pytest.mark.parametrize("value", [3e38, 9.96921e36, -np.inf])  # one bit of the exponent; the fill value of netCDF
+@pytest.mark.parametrize("value", [3e38, 1.5e36, -np.inf])  # one bit of the exponent
 def test_values_beyond_measure(value: float, tmp_path: Path) -> None:
     data = weather()
     data["t2m"][50, 1, 2] = value
     write_new(data, tmp_path / "a.nc")
     with pytest.raises(ValueError, match=r"t2m in .*a.nc is damaged or incomplete: .*large as"):
         read_era5(str(tmp_path / "a.nc"))
+
+
+def test_the_fill_value_of_netcdf_counts_as_missing(tmp_path: Path) -> None:
+    data = weather()
+    data["t2m"][50, 1, 2] = 9.96921e36
+    write_new(data, tmp_path / "a.nc")
+    found = read_era5(str(tmp_path / "a.nc"))["t2m"]
+    assert np.isnan(found[50, 1, 2])
+    assert int(found.isnull().sum()) == 1
 
 
 @pytest.mark.parametrize("version", ["zero", ""])
@@ -77,3 +86,16 @@ def test_a_variable_over_the_same_dimension_twice(tmp_path: Path) -> None:
         data.createVariable("blh", "f4", ("longitude", "latitude", "longitude"))
     with pytest.raises(ValueError, match=r"blh in .*a.nc is damaged: it has dimensions .*Download it again"):
         read_era5(str(tmp_path / "a.nc"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("time,latitude,longitude,t2m\n", "a.csv has no rows below its header"),
+        ("time,name\n2020-01-01,a\n2020-01-02,b\n", "a.csv has no column of numbers beside times and locations"),
+    ],
+)
+def test_tables_without_values(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_era5(str(tmp_path / "a.csv"))

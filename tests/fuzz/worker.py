@@ -8,10 +8,12 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from tests.fuzz.guards import Guard
 from tests.fuzz.outcomes import Outcome
 
-TIMEOUT = 600.0  # seconds
-MEMORY = 6 * 2**30  # bytes of address space beyond those at the start; needing more counts as a crash
+TIMEOUT = 20.0  # seconds for an input
+START = 600.0  # and for a process
+MEMORY = 2 * 2**30  # bytes of address space beyond those at the start; needing more counts as a crash
 MODULES = ["tests.fuzz.era5_files", "tests.fuzz.checkpoints", "tests.fuzz.configs", "tests.fuzz.tables"]
 
 
@@ -57,6 +59,8 @@ class Worker:
         self._process = self._context.Process(target=_serve, args=(self._function, remote), daemon=True)
         self._process.start()
         remote.close()
+        assert self._connection.poll(START)
+        self._connection.recv()
 
 
 def _serve(function: Callable[[str], Outcome], connection: Connection) -> None:
@@ -66,5 +70,10 @@ def _serve(function: Callable[[str], Outcome], connection: Connection) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
     logging.disable()
+    guard = Guard()
+    connection.send("ready")
     while True:
-        connection.send(function(connection.recv()))
+        path = connection.recv()
+        guard.watch(Path(path).parent)
+        outcome = function(path)
+        connection.send(Outcome("crash", guard.trespass) if guard.trespass else outcome)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from gpytorch.constraints import GreaterThan, Interval
-from gpytorch.kernels import MaternKernel, RBFKernel, ScaleKernel
+from gpytorch.kernels import CosineKernel, MaternKernel, PeriodicKernel, RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ZeroMean
 from gpytorch.priors import LogNormalPrior
@@ -47,6 +47,56 @@ def test_exact_log_evidence_is_the_textbook_one() -> None:
     with torch.no_grad():
         expected = dense.log_normal(y, kernel(x).to_dense() + 0.1 * torch.eye(20, dtype=torch.float64))
         torch.testing.assert_close(exact_log_evidence(kernel, gaussian().noise, x, y), expected)
+
+
+def test_gradient_of_the_log_evidence_is_that_of_finite_differences() -> None:
+    """Also for several latents that share a kernel."""
+    x, y = wave(20)
+    kernel, likelihood = matern(), gaussian()
+    parameters = [*kernel.parameters(), *likelihood.parameters()]
+
+    def value() -> Tensor:
+        return exact_log_evidence(kernel, likelihood.noise, x, torch.stack([y, 2 * y]))
+
+    for parameter, gradient in zip(parameters, torch.autograd.grad(value(), parameters), strict=True):
+        steps = []
+        for step in (1e-5, -1e-5):
+            parameter.data += step
+            steps.append(value().item())
+            parameter.data -= step
+        assert gradient.item() == pytest.approx((steps[0] - steps[1]) / 2e-5, rel=1e-5)
+
+
+def test_a_lengthscale_near_the_spacing_is_found() -> None:
+    """Below a hundredth of the extent, where a long lengthscale with much noise is another optimum."""
+    x = grid(300, 300.0)
+    y = draw(rbf(2.0, 1.0), x, 0.05) + torch.sin(x[:, 0] / 50)
+    gp = OnlineGP(CosS(60), ScaleKernel(RBFKernel()), GaussianLikelihood()).fit_hyperparameters(x, y)
+    assert found(gp)[0] == pytest.approx(2.0, rel=0.5)
+
+
+@pytest.mark.parametrize("period", [0.6, 1.0, 7.0])
+def test_a_period_is_found_whatever_its_first_value(period: float) -> None:
+    """Even where the first overtone is as strong."""
+    x = 40 * torch.rand(200, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    angle = 2 * math.pi * x[:, 0] / period
+    y = angle.sin() + 0.9 * (2 * angle).cos() + 0.1 * draw(rbf(1e-6, 1.0), x, 0.01)
+    kernel, likelihood = ScaleKernel(PeriodicKernel()).double(), GaussianLikelihood().double()
+    fit(kernel, likelihood, x, y)
+    assert kernel.base_kernel.period_length.item() == pytest.approx(period, rel=0.01)
+    kernel = ScaleKernel(CosineKernel()).double()
+    fit(kernel, likelihood, x, angle.sin() + 0.1 * draw(rbf(1e-6, 1.0), x, 0.01))
+    assert 2 * kernel.base_kernel.period_length.item() == pytest.approx(period, rel=0.01)  # half a cycle in gpytorch
+
+
+def test_the_terms_of_a_sum_get_different_lengthscales() -> None:
+    """Starts differ for each of them."""
+    x = grid(200, 10.0)
+    y = torch.sin(x[:, 0]) + 0.3 * torch.sin(20 * x[:, 0]) + 0.05 * draw(rbf(1e-6, 1.0), x, 0.01)
+    kernel, likelihood = ScaleKernel(RBFKernel()) + ScaleKernel(RBFKernel()), GaussianLikelihood().double()
+    fit(kernel.double(), likelihood, x, y)
+    short, long = sorted(part.base_kernel.lengthscale.item() for part in kernel.kernels)
+    assert long > 5 * short
 
 
 @pytest.mark.parametrize("truth", [(0.5, 2.0, 0.05), (2.0, 0.5, 0.01)])

@@ -1,5 +1,6 @@
 """Random frequencies approximate the kernel, and better sampling has a smaller error."""
 
+import itertools
 import math
 
 import gpytorch.kernels as gk
@@ -7,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from scipy.integrate import quad
 from torch import Tensor
 
 from gpvae.inducing.spectral import Sampling, amplitudes, bandwidth, draw_frequencies, features, frequencies
-from gpvae.kernels import covariance
+from gpvae.kernels import UnsupportedKernelError, covariance
 
 samplings = pytest.mark.parametrize("sampling", ["plain", "orthogonal", "qmc"])
 X = torch.from_numpy(np.random.default_rng(0).uniform(-1, 1, (12, 3)))
@@ -22,7 +24,18 @@ def kernels() -> dict[str, gk.Kernel]:
     rbf.outputscale = 2.0
     matern = gk.ScaleKernel(gk.MaternKernel(nu=1.5))
     matern.base_kernel.lengthscale = 1.3
-    return {"rbf": rbf.double(), "matern": matern.double(), "sum": (rbf + matern).double()}
+    rq = gk.ScaleKernel(gk.RQKernel(ard_num_dims=2, active_dims=(0, 2)))
+    rq.base_kernel.lengthscale, rq.base_kernel.alpha = torch.tensor([[0.7, 1.5]]), 0.8
+    mixture = gk.SpectralMixtureKernel(num_mixtures=2, ard_num_dims=3)
+    mixture.mixture_weights, mixture.mixture_scales = torch.tensor([0.3, 0.9]), torch.tensor([0.1, 0.3])[:, None, None]
+    mixture.mixture_means = torch.tensor([[[0.1, 0.5, 0.3]], [[0.4, 0.2, 0.0]]])
+    found = {"rbf": rbf, "matern": matern, "sum": rbf + matern, "rq": rq, "mixture": mixture}
+    found["product"] = rq * matern
+    found["all"] = matern + rq * (rbf + gk.MaternKernel(nu=0.5)) + mixture
+    return {name: kernel.double() for name, kernel in found.items()}
+
+
+NAMES = list(kernels())
 
 
 def approximate(kernel: gk.Kernel, num: int, sampling: Sampling, seed: int) -> Tensor:
@@ -38,7 +51,7 @@ def squared_error(kernel: gk.Kernel, num: int, sampling: Sampling, draws: int = 
 
 
 @samplings
-@pytest.mark.parametrize("name", ["rbf", "matern", "sum"])
+@pytest.mark.parametrize("name", NAMES)
 def test_features_are_unbiased(name: str, sampling: Sampling) -> None:
     """The mean over many seeds is the kernel, within four standard errors of the worst entry."""
     kernel = kernels()[name].requires_grad_(False)
@@ -49,7 +62,7 @@ def test_features_are_unbiased(name: str, sampling: Sampling) -> None:
 
 
 @samplings
-@pytest.mark.parametrize("name", ["rbf", "matern", "sum"])
+@pytest.mark.parametrize("name", NAMES)
 def test_more_frequencies_err_less(name: str, sampling: Sampling) -> None:
     """Mean squared error falls at least like 1/R."""
     kernel = kernels()[name].requires_grad_(False)
@@ -111,6 +124,86 @@ def test_bandwidth_is_the_quantile_of_the_spectrum(nu: float, tail: float) -> No
     assert 2 * spectrum.sf(bandwidth(kernel, tail) * 0.25) == pytest.approx(tail, rel=1e-9)
 
 
+def one_dimensional() -> dict[str, gk.Kernel]:
+    rq, periodic = gk.RQKernel().double(), gk.SpectralMixtureKernel(num_mixtures=1).double()
+    rq.lengthscale, rq.alpha = 0.4, 1.7
+    periodic.mixture_means, periodic.mixture_scales, periodic.mixture_weights = 0.8, 0.2, 1.0
+    rough = gk.RQKernel().double()
+    rough.lengthscale, rough.alpha = 1.0, 0.6
+    rbf = gk.RBFKernel().double()
+    rbf.lengthscale = 0.5
+    return {"rq": rq, "rough rq": rough, "mixture": periodic, "product": rq * rbf, "quasi-periodic": periodic * rq}
+
+
+def share_below(kernel: gk.Kernel, w: float) -> float:
+    """P(|ω| < w) = 2/π ∫ k(τ) sin(wτ) / τ dτ, by quadrature of the kernel itself (Gil-Pelaez)."""
+    zero = torch.zeros(1, 1, dtype=torch.float64)
+
+    def integrand(tau: float) -> float:
+        at = torch.full((1, 1), tau, dtype=torch.float64)
+        return float(covariance(kernel, zero, at)) * (math.sin(w * tau) / tau if tau else w)
+
+    edges = np.concatenate([np.linspace(0, 12, 13), [20, 40, 80, 160, 320, 640]])
+    return 2 / math.pi * sum(quad(integrand, a, b, limit=400)[0] for a, b in itertools.pairwise(edges))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", one_dimensional())
+def test_spectra_are_fourier_transforms_of_their_kernels(name: str) -> None:
+    """Shares of the drawn frequencies below some are those that quadrature finds."""
+    kernel = one_dimensional()[name]
+    omega = frequencies(kernel, draw_frequencies(kernel, 1, 2**13, "qmc")).abs()
+    for level in (0.2, 0.5, 0.8, 0.95):
+        w = float(omega.quantile(level))
+        assert share_below(kernel, w) == pytest.approx(level, abs=0.005), level
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["rq", "rough rq"])
+@pytest.mark.parametrize("tail", [0.5, 0.1, 0.01])
+def test_bandwidth_of_a_rational_quadratic_kernel_by_quadrature(name: str, tail: float) -> None:
+    kernel = one_dimensional()[name]
+    assert 1 - share_below(kernel, bandwidth(kernel, tail)) == pytest.approx(tail, abs=2e-3)
+
+
+def test_bandwidth_has_no_end_of_precision() -> None:
+    """Far out the spectrum of α = 1 falls as exp(-sqrt(2) ω)."""
+    kernel = gk.RQKernel().double()
+    kernel.lengthscale, kernel.alpha = 1.0, 1.0
+    assert bandwidth(kernel, 1e-17) == pytest.approx(-math.log(1e-17) / math.sqrt(2), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["product", "quasi-periodic", "mixture"])
+@pytest.mark.parametrize("tail", [0.1, 0.01])
+def test_no_more_than_the_tail_is_beyond_the_bandwidth_of_a_product(name: str, tail: float) -> None:
+    kernel = one_dimensional()[name].requires_grad_(False)
+    omega = frequencies(kernel, draw_frequencies(kernel, 1, 2**13, "qmc")).abs()
+    assert float((omega > bandwidth(kernel, tail)).double().mean()) <= tail
+
+
+def test_frequencies_follow_every_hyperparameter() -> None:
+    """Gradients by lengthscales, α, means and scales are those of finite differences."""
+    kernel = kernels()["all"]
+    base = draw_frequencies(kernel, 3, 64, "qmc", 0)
+    for parameter in kernel.parameters():
+        start = parameter.detach().clone()
+
+        def value(raw: Tensor, parameter: Tensor = parameter) -> Tensor:
+            parameter.data = raw
+            return (frequencies(kernel, base).sin().sum() * amplitudes(kernel, 64).sin().sum()).detach()
+
+        (gradient,) = torch.autograd.grad(
+            frequencies(kernel, base).sin().sum() * amplitudes(kernel, 64).sin().sum(), parameter
+        )
+        for index in range(start.numel()):
+            step = torch.zeros_like(start).flatten()
+            step[index] = 1e-5
+            step = step.reshape(start.shape)
+            expected = (value(start + step) - value(start - step)) / 2e-5
+            torch.testing.assert_close(gradient.flatten()[index], expected, rtol=1e-4, atol=1e-4)
+        parameter.data = start
+
+
 def test_bandwidth_is_that_of_the_widest_component() -> None:
     narrow, wide = gk.RBFKernel().double(), gk.RBFKernel(batch_shape=torch.Size([2])).double()
     narrow.lengthscale, wide.lengthscale = 5.0, torch.tensor([[[3.0]], [[0.5]]]).double()
@@ -120,5 +213,11 @@ def test_bandwidth_is_that_of_the_widest_component() -> None:
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(ValueError, match="sampling must be one of"):
         draw_frequencies(gk.RBFKernel(), 1, 8, "sobol")
+    with pytest.raises(UnsupportedKernelError, match=r"PeriodicKernel is not known.*RQKernel or SpectralMixtureKernel"):
+        draw_frequencies(gk.RBFKernel() * gk.PeriodicKernel(), 1, 8)
+    with pytest.raises(UnsupportedKernelError, match="not on the product"):
+        draw_frequencies(gk.ScaleKernel(gk.RBFKernel() * gk.RBFKernel(), active_dims=(0,)), 2, 8)
+    with pytest.raises(UnsupportedKernelError, match="1,024 terms, more than 64"):
+        draw_frequencies(gk.SpectralMixtureKernel(num_mixtures=4, ard_num_dims=5), 5, 2000)
     with pytest.raises(ValueError, match="1 frequencies are too few for 2 kernel components"):
         draw_frequencies(gk.RBFKernel() + gk.RBFKernel(), 1, 1)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from torch import Tensor
-from torch.distributions import NegativeBinomial, Normal
+from torch.distributions import Categorical, MixtureSameFamily, NegativeBinomial, Normal
 from torchmetrics.regression import ContinuousRankedProbabilityScore
 
 from gpvae.metrics import CRPS, equal_mixture
@@ -49,6 +49,17 @@ def test_the_score_of_mixtures_is_that_over_all_pairs(spread: float, noise: floa
     exact = by_pairs(mean.double(), scale.double(), target.double())
     assert float(found.double().mean()) == pytest.approx(float(exact.mean()), abs=0.004)
     assert float((found - exact).abs().max()) < 0.3 * math.hypot(spread, noise)
+
+
+def test_a_mixture_with_unequal_weights_is_scored_exactly() -> None:
+    mean, scale = torch.tensor([-1.0, 0.5, 3.0], dtype=torch.float64), torch.tensor([0.3, 1.0, 0.1]).double()
+    weights = torch.tensor([0.2, 0.7, 0.1], dtype=torch.float64)
+    grid = torch.linspace(-20, 20, 400_001, dtype=torch.float64)
+    cdf = (weights * Normal(mean, scale).cdf(grid[:, None])).sum(-1)
+    mixture = MixtureSameFamily(Categorical(weights), Normal(mean, scale))
+    for target in (-2.0, 0.4, 3.0):
+        score = CRPS().score(mixture, torch.tensor(target, dtype=torch.float64))
+        assert float(score) == pytest.approx(by_integration(cdf, grid, target), abs=2e-4)
 
 
 def test_the_score_of_a_point_does_not_depend_on_its_batch_or_on_random_numbers_drawn_before() -> None:

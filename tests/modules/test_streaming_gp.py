@@ -4,10 +4,13 @@ from typing import Any
 
 import pytest
 import torch
+from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ZeroMean
 from torch import Tensor
 
 from datamodules import Toy, TwoMoons
-from gpvae.methods import METHODS
+from gpvae import Bank
+from gpvae.methods import METHODS, build_families, build_kernel, find_method
 from gpvae.modules import StreamingGP
 from gpvae.modules.learners import Collapsed, FreeFormLearner, OnePass
 from tests.modules.learning import KERNEL, learn, library, moments
@@ -109,6 +112,36 @@ def test_auto_answers_with_the_better_bound() -> None:
     for options in ({"inference": "free_form"}, {"hyperparameters": "train_first_task"}, {"likelihood": "bernoulli"}):
         with pytest.raises(ValueError, match="families can be compared in closed form only"):
             module("auto", **options)
+
+
+@pytest.mark.parametrize("method", ["CosS", "OVC", "auto"])
+@pytest.mark.parametrize("batches", [{}, {"batch_size": 5}], ids=str)
+def test_bank(method: str, batches: dict[str, int]) -> None:
+    """The module learns what `Bank` learns; minibatches make no difference."""
+    learner, data = StreamingGP(method, SIZE, hyperparameters="bank", bank_size=6), toy(**batches)
+    learn(learner, data)
+    families = build_families(find_method(method).family, SIZE, 1, 0, {})
+    bank = Bank(families, build_kernel("rbf", 1), GaussianLikelihood(), size=6, mean=ZeroMean())
+    for task in range(2):
+        bank.update(*data.task_data(task))
+    assert learner.gp.num_members == 6
+    assert_close(moments(learner, data), moments(bank, data))
+    assert_close(learner.gp.weights, bank.weights)
+
+
+def test_bank_of_labels() -> None:
+    options: dict[str, Any] = {"likelihood": "bernoulli", "input_dim": 2, "hyperparameters": "bank", "bank_size": 4}
+    learner, data = StreamingGP("OVC", SIZE, **options), moons()
+    learn(learner, data)
+    assert float(learner.gp.weights.sum()) == pytest.approx(1)
+
+
+def test_what_a_bank_refuses() -> None:
+    with pytest.raises(ValueError, match="bank_size=6 was given"):
+        module("CosS", bank_size=6)
+    for options in ({"method": "OSGPR"}, {"method": "CosS", "inference": "free_form"}):
+        with pytest.raises(ValueError, match="a bank learns in closed form"):
+            StreamingGP(**options, num_inducing=4, hyperparameters="bank")
 
 
 def kernel_values(learner: StreamingGP) -> Tensor:

@@ -57,7 +57,7 @@ def test_bad_batches_are_refused(x: object, y: object, words: str, started: bool
 
 @pytest.mark.parametrize(
     ("x", "words"),
-    [([NAN], "NaN"), ([], "empty"), (np.zeros((2, 2)), "2 input dimension"), (np.zeros((1, 1, 1)), "got shape")],
+    [([NAN], "NaN"), ([], "empty"), (np.zeros((2, 2)), "2 input dimension"), (np.zeros(()), "got shape")],
 )
 @pytest.mark.parametrize("query", ["predict", "latent", "sample", "reconstruct"])
 def test_bad_queries_are_refused(x: object, words: str, query: str) -> None:

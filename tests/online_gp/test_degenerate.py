@@ -71,6 +71,7 @@ def test_more_variables_than_points(family: str) -> None:
     torch.testing.assert_close(gp.latent(x).mean, exact, rtol=0, atol=0.1)
 
 
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_recurrence_steps_that_are_too_long_for_the_data() -> None:
     """If dt exceeds the extent of the first task, there is one step."""
     gp = model(LegSRecurrence(6, dt=10.0, num_frequencies=64)).update(*wave(10))

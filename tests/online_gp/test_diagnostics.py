@@ -4,13 +4,15 @@ import warnings
 
 import pytest
 import torch
+from gpytorch.kernels import PeriodicKernel, ScaleKernel
 from gpytorch.likelihoods import PoissonLikelihood
+from gpytorch.means import ZeroMean
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from gpvae import MisfitWarning, OnlineGP
-from gpvae.inducing import CosS, InducingVariables, LegS, Points
+from gpvae import MisfitWarning, OnlineGP, ResolutionWarning
+from gpvae.inducing import CosS, InducingVariables, LegS, LegSPath, LegT, PivotedPoints, Points
 from gpvae.kernels import covariance
 from gpvae.utils.linalg import cholesky
 from tests.toys import gaussian, matern, rbf, wave
@@ -63,3 +65,50 @@ def test_other_likelihoods_are_left_alone() -> None:
     x, _ = wave(20)
     gp = OnlineGP(LegS(8), rbf(lengthscale=20.0), PoissonLikelihood())
     gp.update(x, torch.arange(20.0).remainder(2) * 40)
+
+
+@pytest.mark.parametrize("inducing", [PivotedPoints(20), Points(20, trainable=False), LegSPath(20)])
+def test_too_few_variables_in_many_dimensions_warn(inducing: InducingVariables) -> None:
+    """What is left over is judged against the noise, which needs no spectrum and no time."""
+    x = torch.rand(300, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    with pytest.warns(ResolutionWarning, match=r"leave \d+ nats a point of new data over.*take more"):
+        OnlineGP(inducing, rbf(0.5), gaussian(0.01)).update(x, torch.sin(6 * x).sum(-1))
+    OnlineGP(PivotedPoints(20), rbf(40.0), gaussian(0.01)).update(x, 0.1 * x.sum(-1))  # a smooth kernel is no reason
+
+
+def learn_in_parts(gp: OnlineGP, x: Tensor) -> None:
+    for part in x.split(90):
+        gp.update(part, torch.sin(2 * part))
+
+
+def test_variables_that_see_only_the_end_of_the_stream_warn() -> None:
+    """Polynomials resolve new data at the end of the past before they resolve its middle: transports lose it."""
+    x = torch.linspace(0, 30, 900, dtype=torch.float64)
+    gp, enough = (OnlineGP(LegS(m), rbf(0.5, 1.0), gaussian(0.001)) for m in (70, 140))
+    with pytest.warns(ResolutionWarning, match="lost"):
+        learn_in_parts(gp, x)
+    assert gp.left_over.unexplained < 0.5 < gp.left_over.lost
+    learn_in_parts(enough, x)
+
+
+def test_a_memory_that_forgets_by_intention_is_not_blamed() -> None:
+    x = torch.linspace(0, 30, 900, dtype=torch.float64)
+    gp = OnlineGP(LegT(40, window=3.0), rbf(0.5, 1.0), gaussian(0.01))
+    learn_in_parts(gp, x)
+    assert gp.left_over.lost == 0
+
+
+def test_a_periodic_kernel_is_judged_like_any_other() -> None:
+    kernel = ScaleKernel(PeriodicKernel()).double()
+    kernel.base_kernel.period_length, kernel.base_kernel.lengthscale = 1.0, 0.02
+    x = torch.linspace(0, 20, 400, dtype=torch.float64)
+    with pytest.warns(ResolutionWarning, match="take more"):
+        OnlineGP(CosS(5), kernel, gaussian(0.01)).update(x, torch.sin(6 * x))
+
+
+def test_targets_far_from_the_prior_mean_are_pointed_out() -> None:
+    """A constant mean, which is the default, is the remedy."""
+    x, y = wave(60)
+    with pytest.warns(MisfitWarning, match=r"\d+ prior standard deviations .*ConstantMean"):
+        OnlineGP(LegS(30), rbf(), gaussian(), mean=ZeroMean()).update(x, 100 + y)
+    OnlineGP(LegS(30), rbf(), gaussian()).update(x, 100 + y)

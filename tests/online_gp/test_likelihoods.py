@@ -3,7 +3,16 @@
 import pytest
 import torch
 from gpytorch.kernels import RBFKernel, ScaleKernel
-from gpytorch.likelihoods import BernoulliLikelihood, Likelihood, NegativeBinomialLikelihood, PoissonLikelihood
+from gpytorch.likelihoods import (
+    BernoulliLikelihood,
+    GaussianLikelihood,
+    LaplaceLikelihood,
+    Likelihood,
+    NegativeBinomialLikelihood,
+    PoissonLikelihood,
+    SoftmaxLikelihood,
+    StudentTLikelihood,
+)
 from torch import Tensor
 
 from gpvae import OnlineGP
@@ -127,3 +136,31 @@ def test_bernoulli_with_trained_points_and_hyperparameters() -> None:
     for task in data:
         gp.update(*task, steps=150, lr=0.03, train_hyperparameters=True, batch_size=30)
     assert all(nlpd(gp, *task) < before - 0.08 for task, before in zip(data, prior, strict=True))
+
+
+@pytest.mark.parametrize("likelihood", [StudentTLikelihood, LaplaceLikelihood])
+def test_outliers_move_a_robust_likelihood_less(likelihood: type[Likelihood]) -> None:
+    """One in ten targets is far off: the function is found better than with a Gaussian likelihood, in both tasks."""
+    rng = torch.Generator().manual_seed(0)
+    x = torch.linspace(0, 4, 120, dtype=torch.float64)
+    f = torch.sin(2.5 * x)
+    y = f + 0.1 * torch.randn(120, generator=rng, dtype=torch.float64)
+    y[::10] += 5
+    errors, inside = {}, {}
+    for kind in (likelihood, GaussianLikelihood):
+        made = kind().double()
+        made.noise = 0.01 if kind is not GaussianLikelihood else 2.0
+        gp = OnlineGP(CosS(12), rbf(0.6, 1.0), made)
+        for x_task, y_task in zip(x.chunk(2), y.chunk(2), strict=True):
+            gp.update(x_task, y_task)
+        errors[kind] = float((gp.latent(x).mean - f).square().mean().sqrt())
+        predicted = gp.predict(x)
+        low, high = (predicted.icdf(torch.tensor(level).double()) for level in (0.05, 0.95))
+        inside[kind] = float(((y > low) & (y < high)).double().mean())
+    assert errors[likelihood] < 0.15 * errors[GaussianLikelihood]
+    assert 0.75 < inside[likelihood] < 0.97
+
+
+def test_likelihoods_that_are_not_supported_name_those_that_are() -> None:
+    with pytest.raises(TypeError, match=r"SoftmaxLikelihood is not supported.*StudentTLikelihood or LaplaceLikelihood"):
+        OnlineGP(CosS(5), rbf(), SoftmaxLikelihood(num_features=2, num_classes=2, mixing_weights=False))

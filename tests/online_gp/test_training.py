@@ -51,6 +51,7 @@ def test_frozen_hyperparameters_stay_frozen() -> None:
     assert gp.kernel.raw_outputscale.requires_grad
 
 
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_training_points_raises_the_bound() -> None:
     """Trained Z have a higher bound than the initial Z, in both tasks."""
     trained, fixed = model(Points(6)), model(Points(6, trainable=False))
@@ -109,6 +110,7 @@ def test_training_with_several_families() -> None:
     assert all(torch.isfinite(posterior.site.log_evidence()) for posterior in several.posteriors)
 
 
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_progress_bar_changes_nothing() -> None:
     """The result is the same with and without it."""
     loud, quiet = model(Points(5)), model(Points(5))

@@ -121,7 +121,9 @@ def test_runs_by_name(tmp_path: Path) -> None:
 
 
 def test_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_here(tmp_path, "--version")
+    with pytest.raises(SystemExit) as exit_:
+        run_here(tmp_path, "--version")
+    assert exit_.value.code == 0
     name, version = capsys.readouterr().out.split(maxsplit=1)
     assert name == "gpvae"
     assert version.strip() == "(not installed)" or version[0].isdigit()

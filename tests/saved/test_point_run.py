@@ -155,6 +155,27 @@ def test_an_update_is_what_the_gp_itself_would_learn(points: Path) -> None:
     np.testing.assert_allclose(run.predict(x)["mean"], gp.predict(x).mean, atol=1e-9)
 
 
+def test_a_bank_is_loaded_and_goes_on(tmp_path: Path, command: Command) -> None:
+    """Its quantiles and samples are those of its mixture."""
+    model = {
+        "class_path": "StreamingGP",
+        "method": "CosS",
+        "num_inducing": 8,
+        "hyperparameters": "bank",
+        "bank_size": 4,
+    }
+    write_config(tmp_path, model=model)
+    command(tmp_path, "fit", "-c", "small.yaml")
+    run = gpvae.load(tmp_path / RUN)
+    assert isinstance(run.module.gp, gpvae.Bank)
+    found = run.predict(np.linspace(0, 3, 40), quantiles=(0.05, 0.95), num_samples=400)
+    between = (found["samples"] > found["quantiles"][0]) & (found["samples"] < found["quantiles"][1])
+    assert 0.87 < float(between.mean()) < 0.93
+    x = torch.linspace(3.05, 4, 20, dtype=torch.float64)
+    alone = gpvae.load(tmp_path / RUN).module.gp.update(x, x.cos())
+    np.testing.assert_allclose(run.update(x, x.cos()).predict(x)["mean"], alone.predict(x).mean, atol=1e-9)
+
+
 def test_adam_goes_on(tmp_path: Path, command: Command) -> None:
     model = {**CONFIG["model"]["init_args"], "class_path": "StreamingGP", "method": "OHSVGP"}
     write_config(tmp_path, model=model, data={"kind": "figure_1", "epochs_per_task": 5})

@@ -85,6 +85,23 @@ def test_pieces_smaller_than_a_task_wait_and_survive_a_save(
     assert run.num_waiting == 10
 
 
+def test_data_that_are_gone_are_still_known_by_their_digests(
+    series: Path, all_weather: xr.Dataset, command: Command
+) -> None:
+    """After an update without the data of earlier tasks, changes of these are noticed when they are back."""
+    learnt = (series / "0.nc").rename(series / "learnt")
+    gpvae.load(series / RUN).update(in_single_precision(all_weather.isel(time=slice(40, 60)))).save()
+    new = all_weather.isel(time=slice(40, 60))
+    write_old(new, series / "1.nc", packed=False)
+    changed = all_weather.isel(time=slice(0, 40)).copy(deep=True)
+    changed["t2m"][25, 1, 2] += 0.5
+    write_old(changed, series / "0.nc", packed=False)
+    with pytest.raises(SystemExit, match=r"values of task 2 differ.*t2m at 2020-01-31T01:00"):
+        command(series, *FIT)
+    learnt.rename(series / "0.nc")
+    command(series, *FIT)
+
+
 def test_the_command_goes_on_from_a_saved_update_and_the_other_way_round(
     series: Path, tmp_path: Path, all_weather: xr.Dataset, command: Command
 ) -> None:

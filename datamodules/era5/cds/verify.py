@@ -1,6 +1,5 @@
 """Checks that a downloaded file has what was requested."""
 
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import numpy as np
 from datamodules.era5.cds.errors import JobFailed
 from datamodules.era5.cds.monthly_requests import Request, hours_of, max_bytes
 from datamodules.era5.files.archive import MAX_VALUES
-from datamodules.era5.files.containers import unpack
+from datamodules.era5.files.containers import temporary_folder, unpack
 from datamodules.era5.files.file_part import FilePart, all_times, load, span
 from datamodules.era5.files.formats import open_file
 from datamodules.era5.files.layouts import file_parts
@@ -30,7 +29,7 @@ def verify_file(path: Path, request: Request) -> int:
         JobFailed: It cannot be read, or something is missing.
     """
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
+        folder = stack.enter_context(temporary_folder())
         try:
             files = unpack(path, folder, max_bytes(request))
             opened = [(data, name) for name, file in files for data in open_file(file, name, stack)]

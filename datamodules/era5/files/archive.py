@@ -1,46 +1,35 @@
 """Any number of ERA5 files as one dataset: opened together, and read only where needed."""
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from datamodules.era5.files.containers import expand_patterns, file_versions, unpack
+from datamodules.era5.files.containers import expand_patterns, file_versions, temporary_folder, unpack
 from datamodules.era5.files.file_part import (
     FilePart,
+    Selection,
     all_times,
     check_overlap,
     convert,
     load,
     merged_attributes,
+    possible_fills,
     span,
     step_of,
 )
 from datamodules.era5.files.formats import open_file
 from datamodules.era5.files.layouts import file_parts, join_parts
+from datamodules.era5.files.sizes import check_selection
 from datamodules.era5.variables import KNOWN, LEVEL, Variable, check_observed, choose, describe, is_static
+from gpvae.utils.memory import free_memory
 
 MAX_VALUES = 2**26  # read at once: half a gigabyte while they are unpacked
-
-
-class Selection(NamedTuple):
-    """The variables and times of an archive that a query selects.
-
-    Args:
-        names: Short names of the variables.
-        times: Times, in order `[T]`.
-        attributes: Attributes of the files.
-    """
-
-    names: list[str]
-    times: NDArray[np.datetime64]
-    attributes: dict[str, str]
+BYTES_READ = 64  # free for each value that is read at once
 
 
 class Archive:
@@ -71,13 +60,14 @@ class Archive:
         location: Sequence[float] | None = None,
         max_values: int = MAX_VALUES,
     ) -> None:
-        self.max_values = max_values
+        self.max_values = int(min(max_values, free_memory() / BYTES_READ))
+        self._preliminary = np.empty(0, "datetime64[ns]")  # times of such values that were read
         with ExitStack() as stack:
             if isinstance(paths, xr.Dataset):
                 self.sources: tuple[str, ...] = ()
                 data = [("the dataset", paths)]
             else:
-                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpvae-era5-")))
+                folder = stack.enter_context(temporary_folder())
                 found = expand_patterns(paths)
                 self.sources = file_versions(found)
                 files = [file for path in found for file in unpack(path, folder)]
@@ -161,7 +151,9 @@ class Archive:
                 damaged.
         """
         names, times, attributes = self.select(variables, first, before)
-        result = xr.Dataset(coords={"time": times, **self._coordinates(cells)}, attrs=attributes)
+        num_cells = len(self.grid.cells) if cells is None else len(cells)
+        check_selection(num_cells, len(times), len(names), 8, "choose fewer variables, times or cells")
+        result = xr.Dataset(coords={"time": times, **self.grid.coordinates(cells)}, attrs=attributes)
         for name in names:
             variable = self.variable(name)
             values = self.values(name, times, cells)
@@ -214,6 +206,27 @@ class Archive:
                 missing[new] = False
         return None if missing.any() else values
 
+    def fills(self, name: str, units: str) -> NDArray[np.float32]:
+        """Numbers that may mark missing values of a variable, though its files do not say so.
+
+        Args:
+            name: Its short name.
+            units: The units of the numbers.
+        """
+        converted = [
+            convert(part, name, possible_fills(part, name), units, self._period(part))
+            for part in self._parts_with([name])
+        ]
+        return np.unique(np.concatenate(converted))
+
+    def is_preliminary(self, times: NDArray[np.datetime64]) -> NDArray[np.bool_]:
+        """Which times have preliminary values (ERA5T), of those that were read `[T]`.
+
+        Args:
+            times: Times `[T]`.
+        """
+        return np.isin(times, self._preliminary)
+
     def close(self) -> None:
         """Close the files, and remove those that were unpacked."""
         self._stack.close()
@@ -238,6 +251,7 @@ class Archive:
             units: The units to read it in; those of the first file that states them if not given.
         """
         shape = self.grid.shape if cells is None else (len(cells),)
+        preliminary = np.zeros(len(times), bool)
         values, units = np.full((len(times), *shape), np.nan, dtype=np.float32), units or self.variable(name).units
         for final in (False, True):  # later assignments take precedence
             for part in reversed(self._parts_with([name])):
@@ -256,6 +270,8 @@ class Archive:
                     rows = np.searchsorted(times, part.times[hours])
                     place = rows if whole else np.ix_(rows, np.flatnonzero(present))
                     values[place] = np.where(np.isnan(new), values[place], new)
+                    preliminary[rows] = not final or preliminary[rows] & np.isnan(new).reshape(len(new), -1).all(axis=1)
+        self._preliminary = np.union1d(self._preliminary, times[preliminary])
         return values
 
     def _names(self, variables: Iterable[str] | None) -> list[str]:
@@ -269,30 +285,8 @@ class Archive:
     def _parts_with(self, names: list[str]) -> list[FilePart]:
         return [part for part in self.parts if any(name in part.data for name in names)]
 
-    def _coordinates(self, cells: NDArray[np.int64] | None) -> dict[str, tuple[tuple[str, ...], NDArray[np.float64]]]:
-        if cells is not None:
-            latitude, longitude = self.grid.cells[cells].T
-            dims: tuple[tuple[str, ...], ...] = (("series",), ("series",))
-        else:
-            latitude, longitude = self.grid.latitude, self.grid.longitude
-            dims = ((self.grid.dims[0],), (self.grid.dims[-1],))
-            if self.grid.is_curvilinear:
-                dims = (self.grid.dims, self.grid.dims)
-        return {"latitude": (dims[0], latitude), "longitude": (dims[1], longitude)}
-
 
 def _as_slice(indices: NDArray[np.int64]) -> NDArray[np.int64] | slice:
     """Consecutive indices as a slice, which is faster to read; others as they are."""
     consecutive = len(indices) > 0 and bool((np.diff(indices) == 1).all())
     return slice(int(indices[0]), int(indices[-1]) + 1) if consecutive else indices
-
-
-def read_era5(paths: str | Iterable[str] | xr.Dataset, variables: Iterable[str] | None = None) -> xr.Dataset:
-    """Read ERA5 files of any layout as one dataset over `time`, `latitude` and `longitude`.
-
-    Args:
-        paths: Names of files, or patterns; or a dataset of xarray.
-        variables: Long or short names; all that change with time if not given.
-    """
-    with Archive(paths) as archive:
-        return archive.read(variables)

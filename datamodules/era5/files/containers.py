@@ -5,14 +5,17 @@ import lzma
 import os
 import shutil
 import struct
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from datamodules.era5.files.formats import first_bytes, is_readable
 from datamodules.era5.files.tables import is_table
 from datamodules.era5.files.zarr_store import is_store, is_url, store_version
+from gpvae.utils.atomic import process_name, remove_leftovers
 
 MAX_MEMBERS = 1000
 MAX_BYTES = 64 * 2**30  # of an unpacked archive; a month of seventeen variables on the globe takes less
@@ -80,6 +83,15 @@ def file_versions(files: Iterable[Path | str]) -> tuple[str, ...]:
         return f"{path} {status.st_size} {status.st_mtime_ns}"
 
     return tuple(version(path) for path in files)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder for unpacked files, removed in the end; those that killed processes have left are removed now."""
+    prefix = "gpvae-era5-"
+    remove_leftovers(Path(tempfile.gettempdir()), prefix)
+    with tempfile.TemporaryDirectory(prefix=prefix, suffix=f"-{process_name()}") as folder:
+        yield Path(folder)
 
 
 def unpack(path: Path | str, folder: Path, max_bytes: int = MAX_BYTES) -> list[tuple[str, Path | str]]:

@@ -8,6 +8,7 @@ import xarray as xr
 from lightning.pytorch.utilities import rank_zero_info
 
 from datamodules.era5.files.calendars import to_standard_calendar
+from datamodules.era5.files.sizes import check_cells
 
 NAMES = {
     "time": ("valid_time", "time", "xtime", "datetime", "date", "timestamp", "date_time"),
@@ -146,6 +147,7 @@ def _at_one_time(field: xr.Variable, name: str) -> xr.Variable:
     """A coordinate without the time, along which some models repeat it."""
     if "time" not in field.dims or field.ndim == 1:
         return field
+    check_cells(field.size, name)
     values = field.transpose("time", ...).values
     if not np.array_equal(values, np.broadcast_to(values[0], values.shape)):
         raise ValueError(f"{name} changes with time: locations that move are not supported.")

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
+from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 
 from datamodules.era5.files.grid import Grid
+from datamodules.era5.limits import FILLS, are_among
 from datamodules.era5.units import UnitError
 from datamodules.era5.variables import KNOWN, Variable
 
@@ -48,6 +51,20 @@ class FilePart:
         return self.data["time"].values
 
 
+class Selection(NamedTuple):
+    """The variables and times of an archive that a query selects.
+
+    Args:
+        names: Short names of the variables.
+        times: Times, in order `[T]`.
+        attributes: Attributes of the files.
+    """
+
+    names: list[str]
+    times: NDArray[np.datetime64]
+    attributes: dict[str, str]
+
+
 def load(part: FilePart, field: xr.DataArray) -> NDArray[np.float32]:
     """Read values, in single precision.
 
@@ -58,17 +75,58 @@ def load(part: FilePart, field: xr.DataArray) -> NDArray[np.float32]:
     Raises:
         ValueError: They cannot be read, or are impossibly large.
     """
+    if field.encoding.get("scale_factor") == 0:
+        rank_zero_info(
+            f"{field.name} in {part.name} has scale_factor 0, which no value can be told from: all are missing."
+        )
+        return np.full(field.shape, np.nan, np.float32)
     try:
         values = field.values.astype(np.float32)
+    except MemoryError as error:
+        raise ValueError(
+            f"{field.size:,} values of {field.name} in {part.name} do not fit in memory: choose fewer locations or "
+            "hours, or set on_disk to true."
+        ) from error
     except Exception as error:  # anything that the libraries raise for a damaged file
         raise ValueError(f"{field.name} in {part.name} is damaged: {error}. Download the file again.") from error
-    largest = max(np.fmax.reduce(values, axis=None, initial=0), -np.fmin.reduce(values, axis=None, initial=0))
-    if largest > MAX_MAGNITUDE:
+    if _largest(values) > MAX_MAGNITUDE:
+        marks = are_among(values, FILLS[np.abs(FILLS) > MAX_MAGNITUDE])
+        values[marks] = np.nan
+        if marks.any():
+            rank_zero_info(
+                f"{field.name} in {part.name}: {marks.sum():,} values mark gaps, though the file does not say so, and "
+                "count as missing."
+            )
+    if (largest := _largest(values)) > MAX_MAGNITUDE:
         raise ValueError(
             f"{field.name} in {part.name} is damaged or incomplete: it has values as large as "
             f"{largest:.2g}. Download the file again."
         )
     return values
+
+
+def _largest(values: NDArray[np.float32]) -> float:
+    """The largest magnitude; 0 if there are no values."""
+    return float(max(np.fmax.reduce(values, axis=None, initial=0), -np.fmin.reduce(values, axis=None, initial=0)))
+
+
+def possible_fills(part: FilePart, name: str) -> NDArray[np.float32]:
+    """Numbers that may mark missing values of a variable, in the units of its file: extremes of packed integers, too.
+
+    Args:
+        part: The file.
+        name: The variable.
+    """
+    packing = part.data[name].encoding
+    kind, scale, offset = (
+        np.dtype(packing.get("dtype", "f4")),
+        packing.get("scale_factor"),
+        packing.get("add_offset", 0),
+    )
+    if kind.kind not in "iu" or scale is None:
+        return FILLS
+    extremes = np.array([np.iinfo(kind).min, np.iinfo(kind).min + 1, np.iinfo(kind).max], dtype=np.float64)
+    return np.concatenate([FILLS, (extremes * float(scale) + float(offset)).astype(np.float32)])
 
 
 def convert(part: FilePart, name: str, values: NDArray[np.float32], units: str, period: float) -> NDArray[np.float32]:
@@ -116,6 +174,17 @@ def all_times(parts: list[FilePart]) -> NDArray[np.datetime64]:
         parts: At least one.
     """
     return np.unique(np.concatenate([part.times for part in parts]))
+
+
+def file_with(parts: list[FilePart], name: str, time: np.datetime64) -> str:
+    """The name of the first file with a variable at a time; empty if there is none.
+
+    Args:
+        parts: The parts of all files.
+        name: The variable.
+        time: The time.
+    """
+    return next((part.name for part in parts if name in part.data and time in part.times), "")
 
 
 def check_overlap(parts: list[FilePart], names: list[str]) -> None:

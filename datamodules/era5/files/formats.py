@@ -5,6 +5,7 @@ from pathlib import Path
 
 import xarray as xr
 
+from datamodules.era5.files.damage import explained
 from datamodules.era5.files.grib import open_grib
 from datamodules.era5.files.netcdf import CLASSIC, HDF, check_complete, open_lazily
 from datamodules.era5.files.tables import is_table, open_table
@@ -50,7 +51,8 @@ def open_file(path: Path | str, name: str, stack: ExitStack) -> list[xr.Dataset]
     if start.startswith(GRIB):
         return open_grib(path, name, stack)
     if start and is_table(path.name):
-        return [open_table(path, name)]
+        with explained(name):
+            return [open_table(path, name)]
     reasons = (reason for magic, reason in OTHERS.items() if start.startswith(magic))
     reason = next(reasons, f"It begins with {start!r}." if start else "It is empty.")
     raise ValueError(f"{name} is not a netCDF file, nor one of GRIB, Zarr or CSV. {reason}")

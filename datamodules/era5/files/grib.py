@@ -5,7 +5,9 @@ from pathlib import Path
 
 import xarray as xr
 
-from datamodules.era5.files.extras import require
+from datamodules.era5.files.damage import explained
+from datamodules.era5.files.sizes import check_cells
+from gpvae.utils.extras import require
 
 
 def open_grib(path: Path, name: str, stack: ExitStack) -> list[xr.Dataset]:
@@ -26,12 +28,25 @@ def open_grib(path: Path, name: str, stack: ExitStack) -> list[xr.Dataset]:
     from cfgrib import xarray_store
 
     options = {"indexpath": "", "time_dims": ("valid_time",), "errors": "raise"}
-    try:
+    with explained(name):
+        check_cells(_largest_field(path), name)
         datasets = xarray_store.open_variable_datasets(str(path), backend_kwargs=options, cache=False)
         for data in datasets:
             stack.callback(data.close)
-    except Exception as error:  # anything that the libraries raise for a damaged file
-        raise ValueError(f"{name} is damaged and cannot be opened: {error}. Download it again.") from error
     if not datasets:
         raise ValueError(f"{name} is a GRIB file without any field. Download it again.")
     return datasets
+
+
+def _largest_field(path: Path) -> int:
+    """The largest number of points of a field, from the headers alone: a constant one takes no space, however large."""
+    import eccodes  # type: ignore[import-untyped]
+
+    largest = 0
+    with path.open("rb") as file:
+        while (message := eccodes.codes_grib_new_from_file(file, headers_only=True)) is not None:
+            try:
+                largest = max(largest, int(eccodes.codes_get(message, "numberOfDataPoints")))
+            finally:
+                eccodes.codes_release(message)
+    return largest

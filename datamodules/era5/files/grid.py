@@ -8,6 +8,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from datamodules.era5.files.coordinates import dataset_of, renamed
+from datamodules.era5.files.sizes import check_cells
+
+MAX_LONGITUDE = 540.0  # degrees: some grids go once around from wherever they begin
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +55,7 @@ class Grid:
             )
         north, east = data["latitude"].reset_coords(drop=True), data["longitude"].reset_coords(drop=True)
         data = data.drop_vars(["latitude", "longitude"])
+        check_cells(north.size if set(north.dims) == set(east.dims) else north.size * east.size, name)
         if (north.ndim, east.ndim) in ((0, 1), (1, 0)):  # a row or a column of a grid
             north, east = xr.broadcast(north, east)
         if set(north.dims) == set(east.dims):
@@ -60,6 +64,9 @@ class Grid:
         # Single precision in some files: 59.9 is then 59.90000153, which does not equal 59.9 in other files.
         own = np.atleast_1d(north.values), np.atleast_1d(east.values)
         latitude, longitude = map(_rounded, own)
+        degrees = ((latitude, 90.0), (longitude, MAX_LONGITUDE))
+        if not all(axis.size and (np.abs(axis) <= limit).all() for axis, limit in degrees):
+            raise ValueError(f"Latitudes and longitudes of {name} are missing or invalid. Download it again.")
         longitude = _rounded((longitude + 180.0) % 360.0 - 180.0)
         order = tuple(np.arange(size) for size in latitude.shape)
         if dims == ((), ()):  # one location
@@ -67,6 +74,8 @@ class Grid:
             return cls(("location",), latitude, longitude, order, own), data.assign(expanded)
         if dims[0] == dims[1] and len(dims[0]) <= 2:
             names = ("location",) if len(dims[0]) == 1 else ("y", "x")
+            if names == ("location",):
+                _check_unique(np.stack([latitude, longitude], axis=-1), "location", name)
             return cls(names, latitude, longitude, order, own), _rename_dims(data, dims[0], names)
         if (len(dims[0]), len(dims[1])) != (1, 1):
             raise ValueError(
@@ -74,6 +83,10 @@ class Grid:
                 "dimension for each or two for both, or a list of locations with one dimension for both."
             )
         rows, columns = np.argsort(-latitude, kind="stable"), np.argsort(longitude, kind="stable")
+        around = np.append(True, np.diff(longitude[columns]) > 0) | (np.abs(np.diff(own[1][columns], prepend=0)) < 180)
+        columns = columns[around]  # without the first meridian again, once around the globe
+        for role, axis in (("latitude", latitude[rows]), ("longitude", longitude[columns])):
+            _check_unique(axis[:, None], role, name)
         own = own[0][rows], own[1][columns]
         names = ("latitude", "longitude")
         grid = cls(names, latitude[rows], longitude[columns], (rows, columns), own)
@@ -112,6 +125,18 @@ class Grid:
         if self.is_curvilinear:
             return latitude[numbers], longitude[numbers]
         return latitude[numbers[0]], longitude[numbers[-1]]
+
+    def coordinates(self, cells: NDArray[np.int64] | None) -> dict[str, tuple[tuple[str, ...], NDArray[np.float64]]]:
+        """Latitude and longitude of some cells along `series`, or of the whole grid along its dimensions.
+
+        Args:
+            cells: Indices of cells `[S]`; the whole grid if None.
+        """
+        if cells is not None:
+            latitude, longitude = self.cells[cells].T
+            return {"latitude": (("series",), latitude), "longitude": (("series",), longitude)}
+        dims = (self.dims, self.dims) if self.is_curvilinear else ((self.dims[0],), (self.dims[-1],))
+        return {"latitude": (dims[0], self.latitude), "longitude": (dims[1], self.longitude)}
 
     def window(self, cells: NDArray[np.int64] | None) -> tuple[dict[str, slice], tuple[NDArray[np.int64], ...]]:
         """The smallest window of the file that contains some cells, by dimension, and the positions of the cells in it.
@@ -174,6 +199,15 @@ def _rename_dims(data: xr.Dataset, dims: tuple[str, ...], names: tuple[str, ...]
         if key not in names or key in data.data_vars
     }
     return dataset_of(variables, list(map(str, data.data_vars)), data.attrs)
+
+
+def _check_unique(cells: NDArray[np.float64], role: str, name: str) -> None:
+    found, counts = np.unique(cells, axis=0, return_counts=True)
+    if (counts > 1).any():
+        twice = ", ".join(f"{degrees:g}" for degrees in found[counts.argmax()])
+        raise ValueError(
+            f"{name} has the {role} {twice} {counts.max()} times, so its values are ambiguous: keep one of them."
+        )
 
 
 def _rounded(degrees: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -1,15 +1,19 @@
 """Files of any model brought into one layout: those of the old and the new Climate Data Store among them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from datamodules.era5.files.coordinates import normalise
+from datamodules.era5.files.damage import explained
 from datamodules.era5.files.file_part import FilePart, step_of
 from datamodules.era5.files.grid import Grid, join_locations
 from datamodules.era5.files.levels import split_levels
+from datamodules.era5.files.sizes import check_number
 from datamodules.era5.variables import is_static
 
 PRELIMINARY = 5  # expver of ERA5T, the most recent two to three months
@@ -30,13 +34,16 @@ def file_parts(data: xr.Dataset, name: str, location: Sequence[float] | None = N
     Raises:
         ValueError: It has no times or locations, or they are not understood.
     """
+    with explained(name):
+        return _file_parts(data, name, location)
+
+
+def _file_parts(data: xr.Dataset, name: str, location: Sequence[float] | None) -> list[FilePart]:
     data = _without_members(normalise(data, name, location), name)
     grid, data = Grid.of(data, name)
-    degrees = ((grid.latitude, 90), (grid.longitude, 180))
-    if not all(axis.size and (np.abs(axis) <= limit).all() for axis, limit in degrees):
-        raise ValueError(f"Latitudes and longitudes of {name} are missing or invalid. Download it again.")
     versions = [data]
     if "expver" in data.dims:
+        check_number(data.sizes["expver"], "versions of its data", name)
         versions = [data.isel(expver=[i]).squeeze("expver") for i in range(data.sizes["expver"])]
     return [_part(version, grid, name) for version in versions]
 
@@ -76,6 +83,8 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> FilePart:
     if "expver" in data.variables:
         versions = np.broadcast_to(_whole_numbers(data["expver"], name), versions.shape)
         attributes["expver"] = " ".join(sorted({f"{version:04d}" for version in versions}))
+    if (twice := _first_duplicate(data["time"].values, versions)) is not None:
+        raise ValueError(f"{name} has the time {twice} more than once, so its values are ambiguous: keep one of them.")
     for key in ("title", "comment"):
         if isinstance(data.attrs.get(key), str):
             attributes[key] = data.attrs[key]
@@ -85,6 +94,11 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> FilePart:
             raise ValueError(f"{variable} in {name} is damaged: it has dimensions {field.dims}. Download it again.")
         if not set(grid.dims) <= set(field.dims) or field.dtype.kind not in "iuf":
             continue  # bounds, projections and the like
+        check_number(
+            math.prod(field.sizes[dim] for dim in field.dims if dim not in ("time", *grid.dims)),
+            f"levels of {variable}",
+            name,
+        )
         for key, one in split_levels(field, data, ("time", *grid.dims)):
             if is_static(key) and "time" in one.dims:
                 one = one.isel(time=0, drop=True)
@@ -93,7 +107,16 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> FilePart:
     return FilePart(name, kept, grid, versions == PRELIMINARY, attributes, step_of(np.unique(data["time"].values)))
 
 
+def _first_duplicate(times: NDArray[np.datetime64], versions: NDArray[np.int64]) -> str | None:
+    """The first time that is there more than once in the same version."""
+    order = np.lexsort((times, versions))
+    again = (np.diff(times[order]) == np.timedelta64(0)) & (np.diff(versions[order]) == 0)
+    return str(np.datetime_as_string(times[order][1:][again].min(), unit="m")) if again.any() else None
+
+
 def _whole_numbers(field: xr.DataArray, name: str) -> list[int]:
+    if field.ndim > 1:
+        raise ValueError(f"{field.name} in {name} is damaged: it has dimensions {field.dims}. Download it again.")
     try:
         numbers = [int(value) for value in field.values.flat]
     except (ValueError, OverflowError) as error:

@@ -3,9 +3,12 @@
 from contextlib import ExitStack
 from pathlib import Path
 
+import netCDF4
 import xarray as xr
 
 from datamodules.era5.files.classic_netcdf import expected_size
+from datamodules.era5.files.damage import explained
+from datamodules.era5.files.sizes import StoredArray, check_arrays
 
 HDF, CLASSIC = b"\x89HDF", b"CDF"
 
@@ -44,13 +47,22 @@ def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
         stack: Closes the file.
 
     Raises:
-        ValueError: It cannot be opened.
+        ValueError: It cannot be opened, or takes more memory than there is.
     """
-    try:
+    with explained(name):
+        check_arrays(_arrays(path), name)
         data = stack.enter_context(xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False))
         for variable in data.variables.values():
             if variable.ndim <= 1:
                 variable.load()
-    except Exception as error:  # anything that the libraries raise for a damaged file
-        raise ValueError(f"{name} is damaged and cannot be opened: {error}. Download it again.") from error
     return data
+
+
+def _arrays(path: Path) -> list[StoredArray]:
+    """The shapes and chunks of all variables, without reading any."""
+    with netCDF4.Dataset(path) as data:
+        chunks = [variable.chunking() for variable in data.variables.values()]
+        return [
+            StoredArray(variable.shape, tuple(chunk) if isinstance(chunk, list) else None)
+            for variable, chunk in zip(data.variables.values(), chunks, strict=True)
+        ]

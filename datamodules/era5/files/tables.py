@@ -1,6 +1,7 @@
 """Tables in CSV: a column of times, and a column for each variable."""
 
 import re
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from datamodules.era5.files.coordinates import NAMES
+from datamodules.era5.files.sizes import check_number, check_table
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz")
 _HEADER = re.compile(r"^\s*(?P<name>[^\[(]+?)\s*[\[(](?P<units>[^\])]*)[\])]\s*$")
@@ -35,13 +37,21 @@ def open_table(path: Path, name: str) -> xr.Dataset:
     Raises:
         ValueError: It has no times, or a value is not a number.
     """
+    compressed = _is_gzip(path)
+    try:
+        check_table(path, name, compressed=compressed)
+    except (EOFError, OSError, zlib.error) as error:
+        raise ValueError(f"{name} cannot be read as a table: {error}") from error
     try:
         table = pd.read_csv(
-            path, sep=None, engine="python", comment="#", compression="gzip" if _is_gzip(path) else None,
+            path, sep=None, engine="python", comment="#", compression="gzip" if compressed else None,
             skipinitialspace=True,
         )  # fmt: skip
     except Exception as error:  # anything that pandas raises for what is not a table
         raise ValueError(f"{name} cannot be read as a table: {error}") from error
+    check_number(table.shape[1], "columns", name)
+    if not len(table):
+        raise ValueError(f"{name} has no rows below its header: leave it out, or download it again.")
     units: dict[str, str] = {}
     for column in map(str, table.columns):
         header = _HEADER.match(column)
@@ -59,6 +69,8 @@ def open_table(path: Path, name: str) -> xr.Dataset:
         )
     columns = {column: _numbers(table[column], name) for column in table.columns}
     fields = {column: values for column, values in columns.items() if values is not None}
+    if not fields:
+        raise ValueError(f"{name} has no column of numbers beside times and locations: is it the right file?")
     return _by_location(times, [place for place in places if place is not None], fields, units, name)
 
 

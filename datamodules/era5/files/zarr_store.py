@@ -6,7 +6,8 @@ from pathlib import Path
 
 import xarray as xr
 
-from datamodules.era5.files.extras import require
+from datamodules.era5.files.sizes import StoredArray, check_arrays, check_number
+from gpvae.utils.extras import require
 
 METADATA = ("zarr.json", ".zmetadata", ".zgroup")
 
@@ -41,9 +42,17 @@ def open_store(path: Path | str, name: str, stack: ExitStack) -> xr.Dataset:
         ValueError: zarr is missing, or the store cannot be opened.
     """
     require("zarr", "zarr", f"{name} is a Zarr store")
+    if not is_url(path):
+        with os.scandir(path) as entries:
+            check_number(sum(entry.is_dir() for entry in entries), "variables", name)
+    try:
+        arrays, consolidated = _arrays(path)
+    except Exception as error:  # anything that zarr, fsspec and the packages behind a URL raise
+        raise _not_opened(name, error) from error
+    check_arrays(arrays, name)
     try:
         # Metadata that are not in one piece are read one by one: xarray would warn, and do the same.
-        data = xr.open_zarr(str(path), chunks=None, decode_timedelta=False, consolidated=_is_consolidated(path))
+        data = xr.open_zarr(str(path), chunks=None, decode_timedelta=False, consolidated=consolidated)
         stack.callback(data.close)
         for variable in data.variables.values():
             if variable.ndim <= 1:
@@ -58,10 +67,14 @@ def _not_opened(name: str, error: Exception) -> ValueError:
     return ValueError(f"{name} cannot be opened as a Zarr store: {error}. {remedy}.")
 
 
-def _is_consolidated(path: Path | str) -> bool:
+def _arrays(path: Path | str) -> tuple[list[StoredArray], bool]:
+    """The shapes and chunks of all variables, without reading any, and whether their metadata are in one piece."""
     import zarr
 
-    return zarr.open_group(str(path), mode="r").metadata.consolidated_metadata is not None
+    group = zarr.open_group(str(path), mode="r")
+    return [StoredArray(array.shape, array.chunks) for _, array in group.arrays()], (
+        group.metadata.consolidated_metadata is not None
+    )
 
 
 def store_version(path: Path | str) -> str:

@@ -30,7 +30,16 @@ ALTERNATIVES = {
     "m of water equivalent": ["mm", "kg m-2"],
 }
 RAINFALL = ["mm", "kg m-2", "mm/h", "kg m-2 s-1", "inches"]
-TYPICAL = {"K": (280, 8), "Pa": (1e5, 800), "(0 - 1)": (0.5, 0.3), "J m**-2": (8e5, 3e5), "m": (400, 150)}
+TYPICAL = {
+    "K": (280, 8),
+    "Pa": (1e5, 800),
+    "(0 - 1)": (0.5, 0.3),
+    "J m**-2": (8e5, 3e5),
+    "m": (400, 150),
+    "m**3 m**-3": (0.3, 0.1),
+    "kg m**-2 s**-1": (1e-3, 5e-4),
+    "m of water equivalent": (0.001, 0.0008),
+}
 LEARNT = [variable for variable in KNOWN.values() if not variable.static]
 CASES = [
     (variable.short_name, unit)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from datamodules.era5.cds import retry
-from gpvae.cli import commands
+from gpvae.cli import commands, lightning_cli
 from tests.datamodules.era5.cds.answers import Weather
 from tests.datamodules.era5.cds.runs import check_data, check_no_key, check_no_key_in_files, left_over, stream
 from tests.datamodules.era5.cds.scenarios import SCENARIOS
@@ -34,7 +34,7 @@ def test_scenario(
     monkeypatch.setattr(retry, "FIRST_PAUSE", scenario.pause)
     monkeypatch.setattr(retry, "TIMEOUT", scenario.timeout)
     began, said = time.monotonic(), ""
-    monkeypatch.setattr(commands, "StreamCLI", lambda argv: stream(download_hours=scenario.hours).prepare_data())
+    monkeypatch.setattr(lightning_cli, "StreamCLI", lambda argv: stream(download_hours=scenario.hours).prepare_data())
     if scenario.says:
         with pytest.raises(SystemExit) as exit_:
             commands.main(["fit"])

@@ -140,6 +140,7 @@ def test_files_are_laid_out_as_the_real_ones(tmp_path: Path, real_era5: Callable
 
 def test_it_is_made_once_and_says_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPVAE_DATA_DIR", str(tmp_path / "new"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # that of the user may have a sample
     files = sample_files(30)
     assert [Path(file).parent.parent.parent for file in files] == [tmp_path / "new"] * 3
     assert sorted(os.listdir(Path(files[0]).parent)) == sorted(Path(file).name for file in files)  # nothing left over

@@ -76,6 +76,25 @@ class Observations:
         noise, weights = (None if part is None else part[..., points] for part in (self.noise, self.weights))
         return Observations(self.x[points], self.y[..., points], noise, weights)
 
+    def joined(self, others: "Observations", noise: Tensor | None) -> "Observations":
+        """These points followed by others.
+
+        Args:
+            others: The others.
+            noise: Noise variance of points whose noise is not known, broadcast to `[*L, N]`.
+        """
+
+        def cat(name: str, default: Tensor | float | None) -> Tensor | None:
+            parts = [getattr(points, name) for points in (self, others)]
+            if parts[0] is None and parts[1] is None:
+                return None
+            fill = torch.as_tensor(default, dtype=self.y.dtype, device=self.y.device).detach()
+            pairs = zip(parts, (self.y, others.y), strict=True)
+            return torch.cat([fill.expand(y.shape) if part is None else part for part, y in pairs], -1)
+
+        x, y = torch.cat([self.x, others.x]), torch.cat([self.y, others.y], -1)
+        return Observations(x, y, cat("noise", noise), cat("weights", 1.0))
+
     def simplified(self) -> "Observations":
         """The batch without weights if all of them are one."""
         return replace(self, weights=None) if self.weights is not None and bool((self.weights == 1).all()) else self

@@ -1,0 +1,238 @@
+"""An online Gaussian process with a bank of kernels."""
+
+import copy
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from gpytorch.kernels import Kernel
+from gpytorch.likelihoods import Likelihood
+from gpytorch.means import ConstantMean, Mean, ZeroMean
+from torch import Tensor
+
+from gpvae.bank.evidence import learn_gaussian
+from gpvae.bank.members import (
+    grid_shape,
+    member_kernel,
+    member_likelihood,
+    repeated_kernel,
+    repeated_likelihood,
+    spread,
+)
+from gpvae.bank.predictive_bank import PredictiveBank
+from gpvae.diagnostics import LeftOver, warn_unresolved
+from gpvae.hyperparameters import HyperparameterWarning
+from gpvae.hyperparameters.prior_mean import PriorMean
+from gpvae.inducing import InducingVariables
+from gpvae.inference import Training, absorb
+from gpvae.likelihoods import PointLikelihood, is_gaussian, weights_of
+from gpvae.observations import Observations
+from gpvae.online_gp import OnlineGP
+from gpvae.predictive_gp import Arrays
+from gpvae.streaming import StreamingPosterior
+from gpvae.utils.linalg import JitterWarning
+
+#: Maximum number of members: 6 lengthscales at 4 noise levels.
+DEFAULT_SIZE = 24
+#: Degrees of freedom that the first guess of a scale counts for.
+PRIOR_DOF = 4.0
+#: Minimum number of points that a bank is built from.
+MIN_POINTS = 5
+
+
+class Bank(PredictiveBank):
+    """An `OnlineGP` that does not depend on one kernel: many learn the stream, and the best predictors answer.
+
+    The members of the bank are a grid of lengthscales, from the spacing of the inputs of the first batch to their
+    extent, and of noise levels; the kernel fitted to the first batch is one of them. All learn in closed form, along a
+    batch axis. Kernel and noise of each member have a common scale, which follows the stream in closed form. Before a
+    member learns a batch, its weight is multiplied by the density that it predicted for the whole batch: the product
+    of the densities of each point, given all before it. Predictions are mixtures.
+
+    With likelihoods other than Gaussian, members differ in lengthscale and variance, nothing is scaled, and the gain in
+    the bound takes the place of the density.
+
+    Args:
+        inducing: A family of inducing variables; several, of which the best predictor answers; or `"auto"`.
+        kernel: A gpytorch kernel. Hyperparameters that require no gradients are the same for all members. If `size` is
+            None, its first batch axis are the members, as they are given.
+        likelihood: A gpytorch likelihood, for given members with their batch axis too.
+        size: Maximum number of members.
+        mean: A gpytorch mean, one for all members; see `OnlineGP`.
+        num_inducing: Number of inducing variables for `inducing="auto"`.
+        power: 0 for the variational bound; above 0 for power expectation propagation (Gaussian likelihood only).
+        time_unit: Unit in which times are counted.
+        options: Further options of `OnlineGP`.
+
+    Known noise variances of points are taken relative to the scale that each member has when it learns them.
+    """
+
+    def __init__(
+        self,
+        inducing: InducingVariables | Sequence[InducingVariables] | str,
+        kernel: Kernel,
+        likelihood: Likelihood,
+        *,
+        size: int | None = DEFAULT_SIZE,
+        mean: Mean | None = None,
+        **options: Any,
+    ) -> None:
+        if size is None and not kernel.batch_shape:
+            raise ValueError("size=None is for given members: a kernel whose first batch axis are the members")
+        if size is not None and size < 1:
+            raise ValueError(f"size must be at least 1, got {size}")
+        outputs = kernel.batch_shape[1:] if size is None else kernel.batch_shape
+        if size is not None:
+            num_factors, num_levels = grid_shape(size)
+            kernel = repeated_kernel(kernel, num_factors * num_levels)
+            likelihood = repeated_likelihood(likelihood, num_factors * num_levels, len(outputs))
+        gaussian = is_gaussian(likelihood)
+        if mean is None:
+            mean = ConstantMean(batch_shape=outputs) if gaussian else ZeroMean()
+        super().__init__(
+            inducing, kernel, likelihood, mean=mean, buffer_size=1, **options
+        )  # weights follow each update
+        self.size = size
+        self.mean = PriorMean(mean, outputs, fitted=not gaussian)
+        self.learns_scale = gaussian and all(p.requires_grad for p in likelihood.parameters())
+        shape = (len(self.posteriors), *self.kernel.batch_shape)
+        self.register_buffer("built", torch.tensor(size is None))
+        self.register_buffer("log_weights", torch.zeros(shape, dtype=torch.float64) - torch.tensor(shape[1]).log())
+        self.register_buffer("dof", torch.full(shape, PRIOR_DOF, dtype=torch.float64))
+        self.register_buffer("square", torch.full(shape, PRIOR_DOF - 2, dtype=torch.float64))
+
+    def fit_hyperparameters(
+        self,
+        x: Arrays,
+        y: Arrays,
+        *,
+        noise: Arrays | float | None = None,
+        max_exact: int = 2000,
+        shortest: float | None = None,
+    ) -> "Bank":
+        """Build the bank from a batch, without absorbing it; `update` does so with the first batch.
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`, or times.
+            y: Targets `[*L, N]`; points at which one is NaN are left out.
+            noise: Known noise variances of the points, `[N]` or `[*L, N]`.
+            max_exact: Maximum number of points for an exact GP; see `OnlineGP.fit_hyperparameters`.
+            shortest: Shortest lengthscale of the fitted member, relative to the extent of the inputs.
+        """
+        with self.all_or_nothing():
+            batch = self._batch(x, y, noise=noise).complete()
+            self._build(batch, max_exact=max_exact, shortest=shortest)
+        return self
+
+    def _build(self, batch: Observations, **options: Any) -> None:
+        """Fit a kernel to a batch, and spread the members around it."""
+        if self.size is None or self.posterior.started:
+            raise ValueError(
+                "a bank is built once, before its first update"
+                if self.posterior.started
+                else "the members of this bank are given (size=None), so there is nothing to fit"
+            )
+        if len(batch) < MIN_POINTS:
+            raise ValueError(
+                f"a bank is built from a batch of at least {MIN_POINTS} points, got {len(batch)}: gather more of them, "
+                "or call fit_hyperparameters with earlier data"
+            )
+        kernel, likelihood = member_kernel(self.kernel, 0), member_likelihood(self.likelihood, 0)
+        single = OnlineGP(copy.deepcopy(self.inducing), kernel, likelihood, mean=self.mean.mean)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HyperparameterWarning)  # it is one member of many
+            single.fit_hyperparameters(batch.x, batch.y, noise=batch.noise, **options)
+        assert self.size is not None
+        spread(self.kernel, self.likelihood, single.kernel, single.likelihood, batch.x, self.size)
+        if self.mean.can_be_fitted:
+            self.mean.fitted.fill_(True)
+        if self.learns_scale:
+            power = ((batch.y - self.mean(batch.x)) ** 2).mean(-1)  # [*L]
+            total = self.kernel(batch.x[:1].expand(*self.kernel.batch_shape, 1, -1), diag=True)[..., 0].detach()
+            total = total + self.likelihood.noise[..., 0].detach()
+            scale = torch.where(power > 0, power / total, torch.ones_like(total))
+            self.square.copy_((PRIOR_DOF - 2) * scale.expand_as(self.square))
+        self.built.fill_(True)
+
+    def _prepare(self, batch: Observations) -> None:
+        if not self.built:
+            self._build(batch.complete())
+
+    def update(self, x: Arrays, y: Arrays, *, train_hyperparameters: bool = False, **options: Any) -> "Bank":
+        """Absorb a batch; see `OnlineGP.update`. The bank is built from the first one.
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`, or times.
+            y: Targets `[*L, N]`; NaN are missing values.
+            train_hyperparameters: Not for a bank, whose members have fixed kernels.
+            options: `noise`, `weights` and others of `OnlineGP.update`.
+        """
+        if train_hyperparameters:
+            raise ValueError("the kernels of a bank are not trained: their weights and scales follow the stream")
+        begin = time.perf_counter()
+        super().update(x, y, **options)
+        self.seconds = time.perf_counter() - begin
+        return self
+
+    @torch.no_grad()
+    def learn(
+        self, posterior: StreamingPosterior, likelihood: Likelihood, x: Tensor, y: Tensor, training: Training
+    ) -> None:
+        """Weigh the members by what they predicted for a task, and learn it; see `OnlineGP.learn`."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", JitterWarning)  # of too smooth a member; its weight will tell
+            self._learn(posterior, likelihood, x, y, training)
+
+    def _learn(
+        self, posterior: StreamingPosterior, likelihood: Likelihood, x: Tensor, y: Tensor, training: Training
+    ) -> None:
+        number = next(i for i, other in enumerate(self.posteriors) if other is posterior)
+        log_weights, dof, square = self.log_weights[number], self.dof[number], self.square[number]
+        y = y.expand(*self.kernel.batch_shape, len(x))
+        likelihood = self._relative(likelihood, self._scales[number])
+        posterior.begin(self.kernel, x)
+        if is_gaussian(likelihood) and not any(p.requires_grad for p in posterior.inducing.parameters()):
+            posterior.adapt_to_kernel(self.kernel)
+            frame, past = posterior.task(self.kernel)
+            noise, weights = likelihood.noise, weights_of(likelihood)
+            site, evidence = learn_gaussian(frame, past, noise, x, y, posterior.power, weights)
+            posterior.end(frame, site)
+            if self.learns_scale:
+                log_weights += evidence.log_density(dof, square)
+                dof += evidence.num
+                square += evidence.quadratic
+            else:
+                log_weights -= 0.5 * (evidence.log_det + evidence.quadratic)
+        else:
+            _, past = posterior.task(self.kernel)
+            with torch.enable_grad():
+                absorb(posterior, self.kernel, likelihood, x, y, training)
+            log_weights += posterior.site.log_evidence() - past.log_evidence()
+
+    def _relative(self, likelihood: Likelihood, scales: Tensor) -> Likelihood:
+        """A likelihood whose known noise is relative to the scale of each member."""
+        if not isinstance(likelihood, PointLikelihood) or likelihood.known_noise is None or not self.learns_scale:
+            return likelihood
+        noise = likelihood.known_noise / scales[..., None]
+        return PointLikelihood(likelihood.base, noise=noise, weights=likelihood.weights, offset=likelihood.offset)
+
+    def conclude(self, x: Tensor, y: Tensor, likelihood: Likelihood | None = None, at_optimum: bool = True) -> None:
+        """Select the family that predicted best, and warn if its variables are too few for the strongest member."""
+        self.best.fill_(int(self.log_weights.logsumexp(1).reshape(len(self.posteriors), -1).sum(-1).argmax()))
+        self.input_dim.fill_(x.shape[-1])
+        num_points = int(self.inputs.num_points)
+        likelihood = likelihood or self.likelihood
+        self.left_over = LeftOver.of(
+            self.posterior, self.kernel, likelihood, x, num_points, member=self.strongest_member
+        )
+        warn_unresolved(self.inducing, self.strongest()[0], self.left_over, stacklevel=5)
+
+    def replace_inducing(self, inducing: InducingVariables) -> "Bank":
+        """Continue with another family, or more variables of the same, keeping what has been learnt."""
+        kept = slice(int(self.best), int(self.best) + 1)
+        for name in ("log_weights", "dof", "square"):
+            setattr(self, name, getattr(self, name)[kept].clone())
+        super().replace_inducing(inducing)
+        return self

@@ -1,0 +1,7 @@
+"""What the interfaces for scikit-learn and river have in common."""
+
+from gpvae.estimators.blueprint import Blueprint
+from gpvae.estimators.labels import LabelModel
+from gpvae.estimators.targets import TargetModel
+
+__all__ = ["Blueprint", "LabelModel", "TargetModel"]

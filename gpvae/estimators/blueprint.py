@@ -1,0 +1,37 @@
+"""An `OnlineGP` described in advance: it is built when the first points show how many inputs there are."""
+
+import copy
+from dataclasses import dataclass
+
+from gpytorch.kernels import Kernel
+from gpytorch.likelihoods import GaussianLikelihood, Likelihood
+
+from gpvae.inducing import InducingVariables
+from gpvae.methods import build_families, build_kernel
+from gpvae.online_gp import OnlineGP
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """The parts of an `OnlineGP`; they are copied, never changed.
+
+    Attributes:
+        inducing: A family of inducing variables, or the name of one.
+        num_inducing: Number of variables of a family given by name.
+        kernel: A gpytorch kernel; a scaled RBF kernel with a lengthscale for each input if not given.
+        likelihood: A gpytorch likelihood; Gaussian if not given.
+    """
+
+    inducing: InducingVariables | str
+    num_inducing: int
+    kernel: Kernel | None = None
+    likelihood: Likelihood | None = None
+
+    def build(self, input_dim: int) -> OnlineGP:
+        """A new model for inputs of so many dimensions."""
+        if isinstance(self.inducing, str):
+            families = build_families(self.inducing, self.num_inducing, input_dim, seed=0, options={})
+        else:
+            families = [copy.deepcopy(self.inducing)]
+        kernel = build_kernel("rbf", input_dim) if self.kernel is None else copy.deepcopy(self.kernel)
+        return OnlineGP(families, kernel, copy.deepcopy(self.likelihood) or GaussianLikelihood())

@@ -1,0 +1,106 @@
+"""Classification in closed form: a Gaussian process for each class (Milios et al. 2018).
+
+A label is an observation of a Dirichlet distribution, α = 1 + ε for its class and ε for all others. Each α is that of a
+Gamma variable, whose logarithm is nearly normal: it is observed as log α - s²/2 with noise s² = log(1 + 1/α). So every
+class is a regression with known noise, updated at constant cost and without iterations. The probabilities of the
+classes are the mean of the softmax of what the processes predict.
+"""
+
+import copy
+from collections.abc import Hashable, Sequence
+
+import torch
+from gpytorch.likelihoods import GaussianLikelihood
+from torch import Tensor
+from torch.quasirandom import SobolEngine
+
+from gpvae import hyperparameters
+from gpvae.estimators.beginning import Beginning
+from gpvae.estimators.blueprint import Blueprint
+from gpvae.likelihoods import PointLikelihood
+from gpvae.online_gp import OnlineGP
+
+#: α of the classes that a point does not belong to.
+EPSILON = 0.1
+#: Maximum number of points that the kernel is fitted to.
+MAX_POINTS = 200
+#: Draws of the functions by which the softmax is averaged; the same for every point.
+NUM_DRAWS = 256
+
+
+def observations(member: Tensor) -> tuple[Tensor, Tensor]:
+    """Targets and noise variances of a class.
+
+    Args:
+        member: Whether a point belongs to the class.
+    """
+    alpha = EPSILON + member.double()
+    noise = torch.log1p(1 / alpha)
+    return alpha.log() - noise / 2, noise
+
+
+class LabelModel:
+    """Gaussian processes for labels, from the first point on; classes may appear at any time.
+
+    All classes have one kernel. Beside those that have appeared there is a process that has learnt that no point
+    belongs to it: with a copy of it a new class begins.
+
+    Args:
+        blueprint: The parts of each process; the likelihood does not count.
+        input_dim: Number of inputs.
+        warm_up: Number of first points that are kept to fit the kernel to; 0 keeps that of the blueprint.
+        classes: Classes that are known from the start.
+    """
+
+    def __init__(self, blueprint: Blueprint, input_dim: int, *, warm_up: int, classes: Sequence[Hashable] = ()) -> None:
+        self.blueprint, self.input_dim = blueprint, input_dim
+        self.beginning = Beginning(warm_up)
+        self.classes: list[Hashable] = list(classes)
+        self._start(None)
+
+    def _start(self, kernel_state: dict[str, Tensor] | None) -> None:
+        self.absent = self.blueprint.build(self.input_dim)
+        if kernel_state is not None:
+            self.absent.kernel.load_state_dict(kernel_state)
+        self.processes: list[OnlineGP] = [copy.deepcopy(self.absent) for _ in self.classes]
+
+    def learn(self, x: Tensor, labels: Sequence[Hashable]) -> None:
+        """Learn a batch of inputs `[N, D]` and their labels."""
+        for label in labels:
+            if label not in self.classes:
+                self.classes.append(label)
+                self.processes.append(copy.deepcopy(self.absent))
+        y = torch.tensor([self.classes.index(label) for label in labels])
+        everything = None if self.beginning.is_over else self.beginning.add(x, y)
+        with self.beginning.tolerated():
+            if everything is None:
+                self._update(x, y)
+                return
+            x, y = everything
+            self._start(self._fitted_kernel(x, y) if len(y.unique()) > 1 else None)  # one class says nothing about it
+            self._update(x, y)
+
+    def _fitted_kernel(self, x: Tensor, y: Tensor) -> dict[str, Tensor]:
+        """The state of the kernel with the highest evidence of all classes together."""
+        kernel = self.blueprint.build(self.input_dim).kernel
+        some = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))[:MAX_POINTS]
+        members = y[some] == torch.arange(len(self.classes))[:, None]
+        targets, noise = observations(members)
+        likelihood = PointLikelihood(GaussianLikelihood().double().requires_grad_(False), noise=noise)
+        means = targets.mean(-1, keepdim=True)
+        hyperparameters.fit(kernel, likelihood, x[some], targets - means)
+        return kernel.state_dict()
+
+    def _update(self, x: Tensor, y: Tensor) -> None:
+        for number, process in enumerate([*self.processes, self.absent]):
+            targets, noise = observations(y == number)
+            process.update(x, targets, noise=noise)
+
+    @torch.no_grad()
+    def probabilities(self, x: Tensor) -> Tensor:
+        """Probabilities of the classes at inputs `[N, D]`, `[N, C]`."""
+        f = [process.latent(x) for process in self.processes]
+        mean, stddev = torch.stack([part.mean for part in f]), torch.stack([part.stddev for part in f])
+        draws = SobolEngine(len(f), scramble=True, seed=0).draw(NUM_DRAWS, dtype=mean.dtype)
+        z = torch.special.ndtri(draws.clamp(1e-12, 1 - 1e-12))[..., None]
+        return (mean + stddev * z).softmax(-2).mean(0).mT

@@ -1,0 +1,74 @@
+"""Classification with river."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpytorch.kernels import Kernel
+from river import base
+
+from gpvae.estimators import Blueprint, LabelModel
+from gpvae.inducing import InducingVariables
+from gpvae.river.features import Features
+
+
+class OnlineGPClassifier(base.Classifier):
+    """Gaussian process classification that learns point by point, at constant cost, and keeps none of the data.
+
+    In closed form, by a regression for each class on transformed labels, see `gpvae.estimators.labels`. Classes may
+    appear at any time. Features are those of the first point. One that is absent later counts as zero, one that
+    appears later is ignored. They need no scaling, for each has a lengthscale; a scaler that goes on learning would
+    move the inputs that have been learnt.
+
+    Args:
+        kernel: A gpytorch kernel; a scaled RBF kernel with a lengthscale for each feature if not given.
+        inducing: The name of a family of `gpvae.inducing`, or a family.
+        num_inducing: Number of inducing variables of a family given by name.
+        warm_up: Number of first points that are kept to fit the kernel to: at the first ones, and again whenever there
+            are twice as many. With 0 the kernel stays as it is given.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        inducing: InducingVariables | str = "PivotedPoints",
+        num_inducing: int = 50,
+        warm_up: int = 200,
+    ) -> None:
+        self.kernel = kernel
+        self.inducing = inducing
+        self.num_inducing = num_inducing
+        self.warm_up = warm_up
+        self._features: Features | None = None
+        self._model: LabelModel | None = None
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"num_inducing": 5, "warm_up": 8}
+
+    def learn_one(self, x: dict[base.typing.FeatureName, Any], y: base.typing.ClfTarget) -> None:
+        """Learn a point.
+
+        Args:
+            x: Its features.
+            y: Its label.
+        """
+        if self._features is None or self._model is None:
+            self._features = Features(x)
+            blueprint = Blueprint(self.inducing, self.num_inducing, self.kernel)
+            self._model = LabelModel(blueprint, len(self._features), warm_up=self.warm_up)
+        self._model.learn(self._features.row(x), [y])
+
+    def predict_proba_one(self, x: dict[base.typing.FeatureName, Any], **_: Any) -> dict[base.typing.ClfTarget, float]:
+        """The probability of each class seen so far.
+
+        Args:
+            x: The features of a point.
+        """
+        if self._features is None or self._model is None:
+            return {}
+        (probabilities,) = self._model.probabilities(self._features.row(x)).tolist()
+        return dict(zip(self._model.classes, probabilities, strict=True))

@@ -1,0 +1,83 @@
+"""Regression with river."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpytorch.kernels import Kernel
+from gpytorch.likelihoods import Likelihood
+from river import base, proba
+from torch import Tensor, tensor
+
+from gpvae.estimators import Blueprint, TargetModel
+from gpvae.inducing import InducingVariables
+from gpvae.river.features import Features
+
+
+class OnlineGPRegressor(base.Regressor):
+    """Gaussian process regression that learns point by point, at constant cost, and keeps none of the data.
+
+    Its features are those of the first point. One that is absent later counts as zero, one that appears later is
+    ignored. They need no scaling, for each has a lengthscale; a scaler that goes on learning would move the inputs that
+    have been learnt.
+
+    Args:
+        kernel: A gpytorch kernel; a scaled RBF kernel with a lengthscale for each feature if not given.
+        likelihood: A gpytorch likelihood; Gaussian if not given.
+        inducing: The name of a family of `gpvae.inducing`, or a family. `CosS` is for one feature, time.
+        num_inducing: Number of inducing variables of a family given by name.
+        warm_up: Number of first points that are kept to fit hyperparameters to: at the first ones, and again whenever
+            there are twice as many. With 0 kernel and likelihood stay as they are given.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        likelihood: Likelihood | None = None,
+        inducing: InducingVariables | str = "PivotedPoints",
+        num_inducing: int = 50,
+        warm_up: int = 200,
+    ) -> None:
+        self.kernel = kernel
+        self.likelihood = likelihood
+        self.inducing = inducing
+        self.num_inducing = num_inducing
+        self.warm_up = warm_up
+        self._features: Features | None = None
+        self._model: TargetModel | None = None
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"num_inducing": 5, "warm_up": 8}
+
+    def learn_one(self, x: dict[base.typing.FeatureName, Any], y: base.typing.RegTarget) -> None:
+        """Learn a point.
+
+        Args:
+            x: Its features.
+            y: Its target.
+        """
+        if self._features is None or self._model is None:
+            self._features = Features(x)
+            blueprint = Blueprint(self.inducing, self.num_inducing, self.kernel, self.likelihood)
+            self._model = TargetModel(blueprint, len(self._features), warm_up=self.warm_up)
+        self._model.learn(self._features.row(x), _target(y))
+
+    def predict_one(
+        self, x: dict[base.typing.FeatureName, Any], with_dist: bool = False
+    ) -> base.typing.RegTarget | proba.base.ContinuousDistribution:
+        """Predict the target of a point.
+
+        Args:
+            x: Its features.
+            with_dist: Return the mean and standard deviation as a normal distribution of river.
+        """
+        if self._features is None or self._model is None:
+            mean, stddev = 0.0, 1.0
+        else:
+            predicted = self._model.predict(self._features.row(x))
+            mean, stddev = float(predicted.mean), float(predicted.stddev)
+        return proba.Gaussian._from_state(n=1, m=mean, var=stddev**2, ddof=0) if with_dist else mean
+
+
+def _target(y: base.typing.RegTarget) -> Tensor:
+    return tensor([float(y)]).double()

@@ -1,0 +1,39 @@
+"""What regressor and classifier have in common."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from gpytorch.kernels import Kernel
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
+
+from gpvae.inducing import InducingVariables
+
+
+class OnlineEstimator(BaseEstimator):
+    """Parameters, and conversion of inputs; the parameters are described in the estimators."""
+
+    kernel: Kernel | None
+    inducing: InducingVariables | str
+    num_inducing: int
+    fit_hyperparameters: bool
+    warm_up: int
+
+    model_: Any
+
+    def _inputs(self, X: ArrayLike) -> Tensor:
+        """Inputs `[N, D]` to predict at."""
+        check_is_fitted(self, "model_")
+        return as_tensor(validate_data(self, X, reset=False, dtype=np.float64))
+
+    @property
+    def _warm_up(self) -> int:
+        return self.warm_up if self.fit_hyperparameters else 0
+
+
+def as_tensor(values: np.ndarray) -> Tensor:
+    """A copy in double precision."""
+    return torch.from_numpy(np.array(values, dtype=np.float64))
