@@ -38,7 +38,7 @@ def check_arrays(arrays: Iterable[StoredArray], name: str) -> None:
     arrays = list(arrays)
     check_number(len(arrays), "variables", name)
     entries = sum(math.prod(array.shape) for array in arrays if len(array.shape) <= 1)
-    check_fits(BYTES_PER_ENTRY * entries, f"The coordinates of {name}, of {entries:,} entries,", "is it damaged?")
+    check_fits(BYTES_PER_ENTRY * entries, f"The coordinates of {name}, of {entries:,} entries,", "it may be damaged")
     largest = max((math.prod(array.chunk) for array in arrays if array.chunk is not None), default=0)
     check_fits(BYTES_PER_VALUE * largest, f"The chunks of {name}, of {largest:,} values,", "write it in smaller chunks")
 
