@@ -83,7 +83,7 @@ def test_two_threads_learn_all_there_is() -> None:
 
 
 def test_locks_are_not_part_of_the_model() -> None:
-    gp = model(CosS(10)).update(X[:10], X[:10])
+    gp = model(CosS(30)).update(X[:10], X[:10])
     for other in (copy.deepcopy(gp), pickle.loads(pickle.dumps(gp))):
         assert torch.equal(predicted(other), predicted(gp))
         other.update(X[10:], X[10:])

@@ -16,6 +16,7 @@ from gpvae.river import OnlineGPClassifier, OnlineGPRegressor
 pytestmark = [
     pytest.mark.filterwarnings("ignore::gpvae.HyperparameterWarning"),
     pytest.mark.filterwarnings("ignore::gpvae.MisfitWarning"),
+    pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning"),
     pytest.mark.filterwarnings("ignore::gpvae.JitterWarning"),
 ]
 MODELS = [OnlineGPRegressor, OnlineGPClassifier]

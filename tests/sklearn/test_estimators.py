@@ -29,6 +29,7 @@ ESTIMATORS = [OnlineGPRegressor, OnlineGPClassifier]
 pytestmark = [
     pytest.mark.filterwarnings("ignore::gpvae.HyperparameterWarning"),
     pytest.mark.filterwarnings("ignore::gpvae.MisfitWarning"),
+    pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning"),
     pytest.mark.filterwarnings("ignore:.*SCIPY_ARRAY_API is not set:Warning"),
 ]
 
