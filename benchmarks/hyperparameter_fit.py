@@ -41,6 +41,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--before", default="f4ab080", help="commit to compare with")
     options.add_argument("--repeats", type=int, default=5)
+    options.add_argument("--data", nargs="+", default=["solar", "audio", "skillcraft", "powerplant"])
     options.add_argument("--levels", type=int, default=16, help="lengthscales of the grid")
     args = options.parse_args()
     if args.quick:
@@ -52,7 +53,7 @@ def main() -> None:
         if former := at_commit(args.before, Path(folder)):
             contenders["before"] = former
             warnings.simplefilter("ignore", former.HyperparameterWarning)
-        for title, x, y in data(args.quick):
+        for title, x, y in (case for case in data(args.quick) if case[0].split(",")[0] in args.data):
             fitted: dict[str, Fitted] = {}
             runs = {name: partial(refit, module, fitted, name, x, y) for name, module in contenders.items()}
             timings = side_by_side(runs, args.repeats)
