@@ -30,6 +30,7 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--num-inducing", type=int, default=100)
     options.add_argument("--points", type=int, default=1000, help="points of the timing stream")
+    options.add_argument("--loss-inducing", type=int, default=30, help="variables for Audio: few, to see a loss")
     options.add_argument("--learnt", type=int, default=2000, help="points of Audio to learn")
     args = options.parse_args()
     if args.quick:
@@ -41,9 +42,9 @@ def main() -> None:
         ["", "ms without a buffer", "ms with one", "ratio", "second half / first half"],
         [[r["name"], 1e3 * r["single"], 1e3 * r["buffered"], r["ratio"], r["growth"]] for r in costs],
     )
-    losses = loss(args.num_inducing, args.learnt)
+    losses = loss(args.loss_inducing, args.learnt)
     table(
-        f"NLPD of Audio's points in between, after {args.learnt} points, M = {args.num_inducing}",
+        f"NLPD of Audio's points in between, after {args.learnt} points, M = {args.loss_inducing}",
         ["", "one batch", *SIZES],
         [[r["name"], r["batch"], *(r[name] for name in SIZES)] for r in losses],
     )

@@ -67,10 +67,10 @@ def test_the_distribution_of_a_prediction() -> None:
 def test_memory_is_constant_after_the_first_points() -> None:
     """But for the points that wait to be consolidated, which are never many."""
     model, sizes = OnlineGPRegressor(num_inducing=10, warm_up=20), []
-    for x, y in wave(150):
+    for x, y in wave(400):
         model.learn_one(x, y)
         sizes.append(len(pickle.dumps(model)))
-    assert max(sizes[70:]) - max(sizes[20:70]) < 200
+    assert max(sizes[220:]) - max(sizes[20:220]) < 200
 
 
 def test_features_are_told_by_name() -> None:
