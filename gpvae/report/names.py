@@ -45,6 +45,7 @@ FAMILIES = {
     "LagT": "HiPPO-LagT",
     "FouT": "HiPPO-FouT",
     "CosS": "cosines over the whole past (CosS)",
+    "CosineExpansion": "an expansion in cosines and waves (CosineExpansion)",
     "LegSPath": "HiPPO-LegS along a path",
     "LegSRecurrence": "HiPPO-LegS by recurrence",
     "Points": "inducing points",
