@@ -13,6 +13,7 @@ from torch import Tensor
 from gpvae import OnlineGP
 from gpvae.inducing import (
     ChosenCosines,
+    Composed,
     CosS,
     FourierFeatures,
     FouT,
@@ -30,7 +31,7 @@ from gpvae.inducing import (
 #: Every family, by name, for streams on [0, 3] and a Matérn kernel, which Fourier features require.
 FAMILIES: dict[str, Callable[[int], InducingVariables]] = {
     "ChosenCosines": lambda m: ChosenCosines(m, periods=[0.8]),
-    "Composed": lambda m: CosS(m - m // 3) + LegT(m // 3, window=0.8),
+    "Composed": lambda m: CosS(m - m // 2) + PivotedPoints(m // 2) if m > 1 else Composed(CosS(1)),
     "CosS": CosS,
     "FourierFeatures": lambda m: FourierFeatures(m, -1.0, 5.0),
     "FouT": FouT,

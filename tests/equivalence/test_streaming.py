@@ -112,6 +112,7 @@ def assert_batch_sgpr(gp: OnlineGP, kernel: ScaleKernel) -> None:
     torch.testing.assert_close(found.bound, expected.bound, rtol=0, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_new_points_that_contain_the_old_ones_lose_nothing() -> None:
     """With new Z ⊇ old Z, and a Markov kernel whose old Z screen old data from new Z, the stream is batch SGPR.
 
@@ -135,6 +136,7 @@ def test_fixed_variables_lose_nothing() -> None:
     torch.testing.assert_close(gp.bound(), whole.bound(), rtol=0, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 def test_points_that_all_stay_lose_nothing() -> None:
     """With the same Z in every task a stream is batch SGPR on all data with that Z."""
     kernel = matern(nu=1.5)
