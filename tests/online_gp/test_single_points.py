@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from gpytorch.kernels import RBFKernel
+from gpytorch.kernels import CosineKernel
 from gpytorch.likelihoods import BernoulliLikelihood, PoissonLikelihood
 from gpytorch.means import ConstantMean
 from torch import Tensor
@@ -162,8 +162,8 @@ def test_what_a_family_cannot_learn_is_refused_with_the_first_point() -> None:
     """Not only when the buffer is full."""
     gp = model(LegT(5))
     assert_refused(gp, lambda: gp.update([0.0], [1.0]), "set LegT.*window=")
-    gp = OnlineGP(FAMILIES["LegSPath"](5), RBFKernel() * RBFKernel(), gaussian())
-    assert_refused(gp, lambda: gp.update([0.0], [1.0]), "ProductKernel", TypeError)
+    gp = OnlineGP(FAMILIES["LegSPath"](5), CosineKernel(), gaussian())
+    assert_refused(gp, lambda: gp.update([0.0], [1.0]), "CosineKernel", TypeError)
 
 
 def test_training_takes_place_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
