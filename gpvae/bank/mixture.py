@@ -1,37 +1,13 @@
 """Mixtures over the members of a bank."""
 
-import torch
 from torch import Tensor
 from torch.distributions import Bernoulli, Categorical, Distribution, MixtureSameFamily, MultivariateNormal, Normal
 
 from gpvae.utils.linalg import cholesky
+from gpvae.utils.quantiles import PredictiveMixture
 
 #: Members of less weight are left out of a mixture.
 NEGLIGIBLE = 1e-8
-#: Halvings of the interval in which a quantile is searched for.
-NUM_HALVINGS = 80
-
-
-class BankMixture(MixtureSameFamily):
-    """A mixture that also has quantiles, if its components are continuous."""
-
-    def icdf(self, value: Tensor) -> Tensor:
-        """The value that y exceeds with probability 1 - value, by bisection.
-
-        Args:
-            value: Probabilities between 0 and 1, which broadcast with the shape of the mixture.
-        """
-        value = torch.as_tensor(value, dtype=self.mean.dtype, device=self.mean.device)
-        if not bool(((value > 0) & (value < 1)).all()):
-            raise ValueError(f"quantiles are for probabilities between 0 and 1, got {value}")
-        with torch.no_grad():
-            odds = value / (1 - value)  # Cantelli: no further from the mean than this
-            low, high = self.mean - self.stddev * odds**-0.5, self.mean + self.stddev * odds**0.5
-            for _ in range(NUM_HALVINGS):
-                middle = (low + high) / 2
-                enough = self.cdf(middle) >= value  # type: ignore[no-untyped-call]
-                low, high = torch.where(enough, low, middle), torch.where(enough, middle, high)
-        return high
 
 
 def considerable(log_weights: Tensor) -> Tensor:
@@ -54,12 +30,12 @@ def mixture(log_weights: Tensor, members: Distribution) -> Distribution:
     if isinstance(members, MixtureSameFamily):  # over the values of f: one axis for these and the members
         own = members.mixture_distribution.logits[kept].movedim(0, -2)
         joint = (own + logits[..., None].log_softmax(-2)).flatten(-2)
-        return BankMixture(Categorical(logits=joint), _picked(members.component_distribution, kept))
+        return PredictiveMixture(Categorical(logits=joint), _picked(members.component_distribution, kept))
     normal = Normal(members.mean[kept].movedim(0, -1), members.stddev[kept].movedim(0, -1))
-    return BankMixture(Categorical(logits=logits.expand(normal.mean.shape)), normal)
+    return PredictiveMixture(Categorical(logits=logits.expand(normal.mean.shape)), normal)
 
 
-def joint_mixture(log_weights: Tensor, mean: Tensor, covariance: Tensor) -> BankMixture:
+def joint_mixture(log_weights: Tensor, mean: Tensor, covariance: Tensor) -> PredictiveMixture:
     """The mixture of multivariate normals with weights `[B, *L]`.
 
     Args:
@@ -70,7 +46,7 @@ def joint_mixture(log_weights: Tensor, mean: Tensor, covariance: Tensor) -> Bank
     kept = considerable(log_weights)
     factors = cholesky(covariance[kept]).movedim(0, -3)
     parts = MultivariateNormal(mean[kept].movedim(0, -2), scale_tril=factors)
-    return BankMixture(Categorical(logits=log_weights[kept].movedim(0, -1)), parts)
+    return PredictiveMixture(Categorical(logits=log_weights[kept].movedim(0, -1)), parts)
 
 
 def _picked(components: Distribution, kept: Tensor) -> Distribution:
