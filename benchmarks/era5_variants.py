@@ -32,12 +32,12 @@ VARIANTS = {
     "OHSVGP-CosS-shared": ["--model.inducing", "CosS", "--model.shared_precision", "true"],
 }
 #: The networks and the training that all variants share: those of the paper, with a noise for each variable.
-COMMON: dict[str, str | int | float | bool] = {
+COMMON: dict[str, str | int | float | bool | None] = {
     "latent_dim": 20,
     "longest": 100.0,
     "horizon": 0.0,
     "kernel": "rbf",
-    "waves": "null",
+    "waves": None,
     "networks": "mlp",
     "noise": "variable",
     "schedule": "constant",
@@ -47,6 +47,13 @@ COMMON: dict[str, str | int | float | bool] = {
     "shared_precision": False,
     "lr": 0.005,
 }
+
+
+def as_word(value: object) -> str:
+    """An option as the command line takes it."""
+    return "null" if value is None else str(value).lower()
+
+
 PROTECTIONS = ("replay", "ewc", "none")
 JOINT = "joint"
 
@@ -86,7 +93,7 @@ class Run:
             words += [f"--{option}", str(self.seed)]
         words += ["--model.num_inducing", str(self.num_inducing), "--data.points", str(args.points)]
         words += ["--data.batch_size", str(-(-args.points // 2))]
-        words += [word for name, value in COMMON.items() for word in (f"--model.{name}", str(value).lower())]
+        words += [word for name, value in COMMON.items() for word in (f"--model.{name}", as_word(value))]
         words += [*VARIANTS[self.variant], "--figures.enabled", "false"]
         if self.protection == JOINT:
             epochs = str(10 * args.epochs)

@@ -26,7 +26,7 @@ def test_a_measure_over_the_whole_past_remembers(family: type[InducingVariables]
     assert max(errors(stream, OnlineGP(family(num_inducing), rbf(0.25, 1.0), gaussian(0.01)))) < 0.15
 
 
-@pytest.mark.filterwarnings("ignore:.*LagT variables are too few")
+@pytest.mark.filterwarnings("ignore:.*LagT variables are too few", "ignore:squared residuals")
 @pytest.mark.parametrize("family", [LegT, LagT, FouT])
 @pytest.mark.parametrize("num_inducing", [20, 30])
 def test_a_measure_over_the_recent_past_forgets(family: type[InducingVariables], num_inducing: int) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from benchmarks.era5_variants import COMMON, CONFIGS, VARIANTS
+from benchmarks.era5_variants import COMMON, CONFIGS, VARIANTS, as_word
 from benchmarks.reproduce.experiment import Experiment, Options
 
 OF_THE_PAPER = ("OHSVGP", "OVC", "OVC-per-dim", "OSVGP")
@@ -35,7 +35,8 @@ def _experiment(
     data: str, family: str, kind: str, size: int, paper: str, options: Options, quick: Options | None = None
 ) -> Experiment:
     words = VARIANTS[family]
-    common = {f"model.{name}": str(value).lower() if value is False else value for name, value in COMMON.items()}
+    words_of = {name: as_word(value) if value is None or value is False else value for name, value in COMMON.items()}
+    common = {f"model.{name}": value for name, value in words_of.items()}
     chosen = common | {key.removeprefix("--"): value for key, value in zip(words[::2], words[1::2], strict=True)}
     return Experiment(
         f"era5_{data}_{family}_{kind}_M{size}",
