@@ -80,7 +80,7 @@ class Bank(PredictiveBank):
         **options: Any,
     ) -> None:
         if size is None and not kernel.batch_shape:
-            raise ValueError("size=None needs a kernel with a batch axis, whose first axis gives the members")
+            raise ValueError("size=None needs a kernel whose first batch axis gives the members")
         if size is not None and size < 1:
             raise ValueError(f"size must be at least 1, got {size}")
         outputs = kernel.batch_shape[1:] if size is None else kernel.batch_shape

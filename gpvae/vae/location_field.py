@@ -129,6 +129,6 @@ def _check_number(locations: Locations, number: int) -> None:
         raise ValueError("the locations are unknown: use a datamodule that has them, or call vae.locations.set(...)")
     if len(locations.coordinates) != number:
         raise ValueError(
-            f"the data have {number} locations, but {len(locations.coordinates)} are known: give values of all of "
+            f"the data have {number} locations, and {len(locations.coordinates)} are known: give values of all of "
             "them, with missing ones masked"
         )
