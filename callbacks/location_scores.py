@@ -1,4 +1,4 @@
-"""Scores at locations that are held out, beside interpolation from those that were seen."""
+"""Scores at held-out locations, compared with interpolation from the locations seen."""
 
 import csv
 from collections.abc import Sequence
@@ -23,15 +23,15 @@ from gpvae.vae.keyed_noise import Draws
 
 FILE_NAME = "location_metrics.csv"
 MODEL, NEAREST, WEIGHTED = "model", "nearest", "inverse_distance"
-#: Number of locations that are interpolated by the inverse square of their distance.
+#: Number of locations for interpolation by the inverse square of distance.
 NUM_NEIGHBOURS = 4
 
 
 class LocationScores(ResultsWriter, Callback):
     """Scores the held-out hours of held-out locations when a fit ends, and writes `location_metrics.csv`.
 
-    Beside those of the model there are scores of its predictions at the locations seen, interpolated: those of the
-    nearest location, and of the four nearest, weighted by the inverse square of their distance.
+    For comparison, the model's predictions at the locations seen are interpolated and scored too: from the nearest
+    location, and from the four nearest, weighted by the inverse square of their distance.
     """
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:

@@ -1,9 +1,9 @@
-"""Bayesian optimisation with BoTorch by a model that does not grow."""
+"""Bayesian optimisation with BoTorch, with a model that does not grow."""
 
 # %% [markdown]
 # # Bayesian optimisation with BoTorch
 #
-# `gpvae.botorch.OnlineGPModel` is a model of BoTorch around an `OnlineGP`. It needs the extra `gpvae[botorch]`.
+# `gpvae.botorch.OnlineGPModel` wraps an `OnlineGP` as a BoTorch model. Install it with the extra `gpvae[botorch]`.
 
 # %%
 import argparse
@@ -30,8 +30,8 @@ FUNCTION = Hartmann(dim=3, noise_std=0.02, negate=True, dtype=torch.float64)  # 
 BOUNDS = FUNCTION.bounds
 
 # %% [markdown]
-# Kernel and noise are found on the first twenty points, and are the same for both models: `OnlineGP` with 60 inducing
-# points, and BoTorch's own exact process, which keeps all observations.
+# Two models are compared: `OnlineGP` with 60 inducing points, and BoTorch's own exact Gaussian process, which keeps all
+# observations. Both use the same kernel and noise, fitted to the first twenty points.
 
 
 # %%
@@ -54,8 +54,8 @@ class ExactModel(SingleTaskGP):
 
 
 # %% [markdown]
-# The loop: maximise expected improvement, observe there, learn. `condition_on_observations` returns a new model of the
-# same size.
+# Each step maximises the expected improvement, observes the function there, and learns the observation.
+# `condition_on_observations` returns a new model of the same size.
 
 
 # %%
@@ -88,7 +88,7 @@ def main(figure: Path, steps: int) -> None:
     models = {"OnlineGP, 60 points": OnlineGPModel(gp), "exact": ExactModel(gp, X, y).eval()}
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
     for name, model in models.items():
-        model.posterior(X[:1])  # the exact model prepares what it conditions on
+        model.posterior(X[:1])  # the exact model fills its caches, which it conditions on
         found, _, kept = optimise(model, steps, float(y.max()))
         axes[0].plot(range(1, steps + 1), found, label=name)
         axes[1].plot(range(1, steps + 1), kept, label=name)

@@ -1,10 +1,10 @@
-"""A Gaussian process in a pipeline of scikit-learn, learnt batch by batch."""
+"""An online Gaussian process in a scikit-learn pipeline."""
 
 # %% [markdown]
-# # A pipeline of scikit-learn
+# # A scikit-learn pipeline
 #
-# `gpvae.sklearn` brings a regressor and a classifier with `fit`, `partial_fit` and `predict`, which work in pipelines,
-# cross-validation and searches. It needs the extra `gpvae[sklearn]`.
+# `gpvae.sklearn` has a regressor and a classifier with `fit`, `partial_fit` and `predict`. They work in pipelines,
+# cross-validation and parameter searches. Install them with the extra `gpvae[sklearn]`.
 
 # %%
 import argparse
@@ -30,8 +30,9 @@ torch.set_num_threads(1)  # small matrices do not profit from more threads
 import matplotlib.pyplot as plt
 
 # %% [markdown]
-# Cross-validation on a table of ten inputs, five of which mean nothing. With 100 inducing variables for some 200 points
-# the online process is level with scikit-learn's own, which keeps all points and cannot go on learning.
+# The first part cross-validates three models on a table with ten inputs, five of them irrelevant. With 100 inducing
+# variables for some 200 points, the online Gaussian process scores the same as scikit-learn's own, which keeps all
+# points and cannot be updated.
 
 
 # %%
@@ -44,7 +45,7 @@ def compare() -> None:
         "exact Gaussian process": GaussianProcessRegressor(exact, normalize_y=True, random_state=0),
         "online Gaussian process": OnlineGPRegressor(num_inducing=100),
     }
-    warnings.simplefilter("ignore", ConvergenceWarning)  # the inputs that mean nothing have lengthscales without end
+    warnings.simplefilter("ignore", ConvergenceWarning)  # irrelevant inputs have unbounded lengthscales
     print("R² in cross-validation")
     for name, model in models.items():
         scores = cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=3)
@@ -52,8 +53,8 @@ def compare() -> None:
 
 
 # %% [markdown]
-# Classes are learnt by `partial_fit`: here two moons that arrive from left to right, in ten batches. After the last
-# both are known from end to end. Where there were no points, both classes are possible.
+# The second part learns a classifier by `partial_fit`, on two moons that arrive from left to right in ten batches.
+# After the last batch it knows both moons from end to end. Where there were no points, both classes are possible.
 
 
 # %%

@@ -1,9 +1,9 @@
-"""A Gaussian process in a loop of river: predict a point, then learn it."""
+"""A Gaussian process in a river loop: predict a point, then learn it."""
 
 # %% [markdown]
-# # A loop of river
+# # A river loop
 #
-# `gpvae.river` brings a regressor and a classifier with `learn_one` and `predict_one`. It needs the extra
+# `gpvae.river` has a regressor and a classifier with `learn_one` and `predict_one`. Install them with the extra
 # `gpvae[river]`.
 
 # %%
@@ -24,9 +24,11 @@ import matplotlib.pyplot as plt
 
 # %% [markdown]
 # The stream is one of river's own: the approval of a president, day by day, with five polls as features. Every model
-# predicts a point before it learns it. For the Gaussian process the day is enough: `LegT` is a memory of the last 100
-# days. Kernel and noise are found on the first 100 points. It needs no scaler, for each feature has a lengthscale; a
-# scaler that goes on learning would move the inputs of what it has learnt.
+# predicts each point before it learns it.
+#
+# The Gaussian process uses only the day. `LegT` is a memory of the last 100 days, and kernel and noise are fitted to
+# the first 100 points. It needs no scaler, because each feature has its own lengthscale. A scaler that keeps learning
+# would shift the inputs of points that have already been learnt.
 
 
 # %%
@@ -43,7 +45,7 @@ def models() -> dict[str, compose.Pipeline]:
 
 
 # %% [markdown]
-# With `with_dist=True` a prediction is a normal distribution of river.
+# With `with_dist=True`, a prediction is one of river's normal distributions.
 
 
 # %%

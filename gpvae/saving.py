@@ -1,4 +1,4 @@
-"""Models as plain data: names of known classes and their arguments, from which nothing but these can be built."""
+"""Models as plain data: names of known classes and their arguments. Nothing else can be built from a file."""
 
 from collections.abc import Callable
 from inspect import signature
@@ -35,7 +35,7 @@ CLASSES: dict[str, Callable[..., nn.Module]] = {
     **{name: getattr(constraints, name) for name in ("Interval", "GreaterThan", "LessThan", "Positive")},
     **{name: getattr(inducing, name) for name in inducing.__all__ if name not in ("Functionals", "InducingVariables")},
 }
-#: Arguments that are read from elsewhere than an attribute of the same name.
+#: How to read arguments that are not attributes of the same name.
 READ: dict[str, Callable[[Any], Any]] = {
     "batch_shape": lambda module: list(_batch_shape(module)),
     "active_dims": lambda module: None if module.active_dims is None else module.active_dims.tolist(),

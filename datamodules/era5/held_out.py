@@ -13,10 +13,10 @@ def hold_out_locations(fields: Fields, number: int | None, seed: int) -> Fields:
     Args:
         fields: The data of the stream.
         number: The number of locations; none if not given.
-        seed: Fixes which.
+        seed: Seed of the draw.
 
     Raises:
-        ValueError: There are not more than this number.
+        ValueError: There are not more locations than this.
     """
     if number is None:
         return fields

@@ -1,4 +1,4 @@
-"""Values that cannot be: physical limits of known variables, robust ones of others, and numbers that mark gaps."""
+"""Limits beyond which values are impossible: physical or robust ones. Also the numbers that mark missing values."""
 
 from itertools import pairwise
 
@@ -42,15 +42,15 @@ LIMITS = {
     "avg_sdlwrf": (-50.0, 2_000.0),
 }
 DAY = 24.0  # hours
-#: Numbers that mark missing values, of netCDF, GrADS, Ferret and people; extremes of integers are among them.
+#: Numbers that mark missing values, by convention of netCDF, GrADS, Ferret or people, and extremes of integers.
 FILLS = np.array(
     [-999.0, -9999.0, -99999.0, 9999.0, 99999.0, -9.99e8, 9.999e20, 1e20, -1e20, -1e34, 9.969209968386869e36]
     + [float(value) for kind in (np.int16, np.int32) for value in (np.iinfo(kind).min, np.iinfo(kind).max)]
     + [-32767.0, -2147483647.0, 65535.0],
     dtype=np.float32,
 )
-ISOLATED = 1.25  # times as far from the median as all other values: a number of the list above marks a gap
-GAP = 1e10  # times as far: a value cannot be; less may lie between noise of packing and rain
+ISOLATED = 1.25  # one of FILLS marks a gap if it is this many times as far from the median as all other values
+GAP = 1e10  # any value this many times as far is impossible; smaller gaps occur between packing noise and rain
 MAX_OUTLIERS = 0.01  # share of values
 
 
@@ -70,7 +70,7 @@ def limits_of(variable: Variable) -> tuple[float, float] | None:
 
 
 def robust_limits(values: NDArray[np.float32], fills: NDArray[np.float32]) -> tuple[float, float]:
-    """Limits of values of an unknown variable: few are beyond them, and far from all others.
+    """Limits for an unknown variable. Few values are beyond them, and these are far from all others.
 
     Args:
         values: The values, of any shape; NaN where they are missing.
@@ -96,7 +96,7 @@ def robust_limits(values: NDArray[np.float32], fills: NDArray[np.float32]) -> tu
 
 
 def are_among(values: NDArray[np.floating], fills: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Which values are one of some numbers, up to rounding.
+    """Which values equal one of some numbers, up to rounding.
 
     Args:
         values: The values.

@@ -1,4 +1,4 @@
-"""Values that cannot be are masked and reported, or refused if they are many."""
+"""Impossible values are masked and reported, or refused if there are many."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class Finding:
 
     Args:
         count: Their number.
-        first: The first of them, in words.
+        first: A description of the first of them.
     """
 
     count: int
@@ -25,7 +25,7 @@ class Finding:
 
 
 class Screen:
-    """Masks values of a stream that are beyond limits, task by task, so that tasks in memory and on disk are alike.
+    """Masks values of a stream that are beyond limits, task by task. Tasks in memory and on disk are treated alike.
 
     Args:
         fields: The data of the stream.
@@ -38,14 +38,14 @@ class Screen:
         self.beyond: list[Finding | None] = [None] * len(fields.variables)
 
     def __call__(self, values: Values, first: int) -> Values:
-        """The values of a task, NaN where they cannot be.
+        """The values of a task, with NaN instead of impossible ones.
 
         Args:
-            values: As they were read `[S, t, V]`; they stay as they are.
+            values: The values as they were read `[S, t, V]`; not changed in place.
             first: The index of the first hour.
 
         Raises:
-            ValueError: A variable has too many of them.
+            ValueError: A variable has too many impossible values.
         """
         screened = values
         for number in range(len(self.fields.variables)):
@@ -94,7 +94,7 @@ class Screen:
         )
 
     def _first(self, number: int, some: Values, masked: NDArray[np.bool_], first: int) -> str:
-        """The first of some values in words: the number, its units, hour and file."""
+        """A description of the first masked value: the number, its units, hour and file."""
         fields, variable = self.fields, self.fields.variables[number]
         hour = int(masked.any(axis=0).argmax())
         value = some[masked[:, hour].argmax(), hour]

@@ -1,4 +1,4 @@
-"""Digests of the values of a task by hour and by variable, which tell what has changed since they were learnt."""
+"""Digests of the values of a task by hour and by variable, which show what has changed since they were learnt."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,10 +14,10 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Digest(NamedTuple):
-    """Digests of the values of one task, which has T hours; none if its data are not here.
+    """Digests of the values of one task of T hours; empty if its data are not available.
 
-    A location counts by its number and an hour by its time, so that neither formats nor the order of files, hours or
-    sums matter. Another value goes unnoticed once in 2⁶⁴ times, unless it is made for that.
+    A location enters by its number and an hour by its time, so digests depend neither on formats nor on the order of
+    files, hours or sums. A changed value goes unnoticed once in 2⁶⁴ times, unless it is made to.
 
     Args:
         hours: Hours since the start of the stream `[T]`.
@@ -45,7 +45,7 @@ class Digest(NamedTuple):
         at_once = max(1, VALUES_AT_ONCE // max(1, total.size))
         for first in range(0, len(values), at_once):
             some = values[first : first + at_once] + np.float32(0)  # -0 becomes 0
-            some[np.isnan(some)] = np.nan  # of which there are many
+            some[np.isnan(some)] = np.nan  # one of the many bit patterns of NaN
             words = some.view(np.uint32).astype(np.uint64)
             words |= np.arange(first, first + len(some), dtype=np.uint64)[:, None, None] << np.uint64(32)
             total += _mixed(words).sum(axis=0, dtype=np.uint64)
@@ -57,11 +57,11 @@ class Digest(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether the data of the task were here."""
+        """Whether the data of the task were available."""
         return len(self.hours) > 0
 
     def describe_changes(self, before: "Digest", names: Sequence[str], origin: np.datetime64) -> str:
-        """What differs from values that were learnt: variables, hours, and whether these were preliminary; or nothing.
+        """Changes since values were learnt: variables, hours, and whether these were preliminary; empty if none.
 
         Args:
             before: The digests of the values that were learnt.
@@ -108,7 +108,7 @@ def to_plain(digests: Sequence[Digest]) -> dict[str, Tensor]:
 
 
 def from_plain(plain: Mapping[str, Any]) -> list[Digest]:
-    """The digests that `to_plain` got.
+    """The digests from the result of `to_plain`.
 
     Args:
         plain: Its result.

@@ -16,9 +16,9 @@ from gpvae.utils.linalg import log_det
 class Evidence:
     """log p(task | past) = -½ (log_det + quadratic), of Gaussian data.
 
-    The inducing variables at the end of the task are to hold the past; what they leave over of a point of the task is
-    independent of the other points: y ~ N(aᵀm, aᵀΣa + diag(kff - qff) + noise). There is no trace term, which would
-    favour smooth and noisy members.
+    The past is assumed to act through the inducing variables at the end of the task. Given these, the points of the
+    task are independent: y ~ N(aᵀm, aᵀΣa + diag(kff - qff) + noise). There is no trace term, which would favour smooth
+    and noisy members.
 
     Attributes:
         log_det: log det(2π S), `[*L]`.

@@ -1,4 +1,4 @@
-"""Kernels and likelihoods along a leading batch axis of members: repeated, spread over a grid, picked out."""
+"""Kernels and likelihoods with a leading batch axis of members: repeat them, spread them over a grid, pick one."""
 
 import copy
 import math
@@ -13,7 +13,7 @@ from gpvae.hyperparameters.search_space import extent_of, level_range
 
 #: Smallest and largest noise of the grid, relative to the variance of the function.
 NOISE_RANGE = (0.01, 0.6)
-#: Smallest and largest variance of the function, relative to the fitted one, where there is no noise to vary.
+#: Smallest and largest variance of the function, relative to the fitted one, if there is no noise to vary.
 VARIANCE_RANGE = (1 / 9, 9.0)
 #: Smallest and largest factor of a lengthscale that is relative to a period.
 PERIODIC_RANGE = (1 / 8, 8.0)
@@ -37,12 +37,12 @@ def repeated_kernel(kernel: Kernel, num: int) -> Kernel:
 
 
 def repeated_likelihood(likelihood: Likelihood, num: int, num_axes: int) -> Likelihood:
-    """A copy with Gaussian noise of its own for each member; parameters of other likelihoods are shared.
+    """A copy with its own Gaussian noise for each member; parameters of other likelihoods are shared.
 
     Args:
         likelihood: The likelihood.
         num: Number of members.
-        num_axes: Number of axes of the kernel's batch shape without that of the members.
+        num_axes: Number of axes of the kernel's batch shape, not counting the members.
     """
     members = copy.deepcopy(likelihood)
     if isinstance(members, GaussianLikelihood):
@@ -86,10 +86,10 @@ def scaled_kernel(kernel: Kernel, scale: Tensor) -> Kernel:
 
 @torch.no_grad()
 def spread(members: Kernel, likelihood: Likelihood, fitted: Kernel, noise: Likelihood, x: Tensor, size: int) -> None:
-    """Set the members to a grid: lengthscales from the spacing of the inputs to their extent × levels of noise.
+    """Set the members to a grid of lengthscales, from the spacing of the inputs to their extent, and noise levels.
 
-    Lengthscales keep the ratios that were fitted. Where there is no Gaussian noise, or it is fixed, the variance of the
-    function is varied in its place. The member nearest to the fitted kernel becomes that kernel.
+    Lengthscales keep their fitted ratios. If there is no Gaussian noise, or it is fixed, the variance of the function
+    is varied instead. The member nearest to the fitted kernel becomes that kernel.
 
     Args:
         members: The kernel of all members, set in place.
@@ -142,7 +142,7 @@ def _varied(kernel: Kernel, name: str) -> Iterator[nn.Module]:
 
 
 def _log_factors(lengthscales: list[nn.Module], x: Tensor) -> tuple[float, float] | None:
-    """Logarithms of the factors that take fitted lengthscales to the spacing of the inputs, and to their extent.
+    """Logarithms of the factors from the fitted lengthscales to the spacing of the inputs, and to their extent.
 
     Lengthscales that are relative to a period are removed from the list, unless there are no others.
     """

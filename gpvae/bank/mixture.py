@@ -11,7 +11,7 @@ NEGLIGIBLE = 1e-8
 
 
 def considerable(log_weights: Tensor) -> Tensor:
-    """Indices of the members `[K]` whose weight counts for some output; log weights are `[B, *L]`."""
+    """Indices `[K]` of the members whose weight is not negligible for some output; log weights are `[B, *L]`."""
     weights = log_weights.softmax(0).flatten(1) if log_weights.ndim > 1 else log_weights.softmax(0)[:, None]
     return (weights > NEGLIGIBLE).any(1).nonzero()[:, 0]
 
@@ -27,7 +27,7 @@ def mixture(log_weights: Tensor, members: Distribution) -> Distribution:
     logits = log_weights[kept].movedim(0, -1)[..., None, :]  # [*L, 1, K]
     if isinstance(members, Bernoulli):
         return Bernoulli((logits.softmax(-1) * members.probs[kept].movedim(0, -1)).sum(-1))
-    if isinstance(members, MixtureSameFamily):  # over the values of f: one axis for these and the members
+    if isinstance(members, MixtureSameFamily):  # over values of f: these and the members share one axis
         own = members.mixture_distribution.logits[kept].movedim(0, -2)
         joint = (own + logits[..., None].log_softmax(-2)).flatten(-2)
         return PredictiveMixture(Categorical(logits=joint), _picked(members.component_distribution, kept))

@@ -43,22 +43,22 @@ MIN_POINTS = 5
 
 
 class Bank(PredictiveBank):
-    """An `OnlineGP` that does not depend on one kernel: many learn the stream, and the best predictors answer.
+    """An `OnlineGP` with many kernels, which are weighted by how well they predict the stream.
 
-    The members of the bank are a grid of lengthscales, from the spacing of the inputs of the first batch to their
-    extent, and of noise levels; the kernel fitted to the first batch is one of them. All learn in closed form, along a
-    batch axis. Kernel and noise of each member have a common scale, which follows the stream in closed form. Before a
-    member learns a batch, its weight is multiplied by the density that it predicted for the whole batch: the product
-    of the densities of each point, given all before it. Predictions are mixtures.
+    The members of the bank form a grid of lengthscales, from the spacing of the inputs of the first batch to their
+    extent, and noise levels. The kernel fitted to the first batch is one of them. All members learn in closed form,
+    along a batch axis. Kernel and noise of each member have a common scale, which follows the stream in closed form.
+    Before a member learns a batch, its weight is multiplied by the density that it predicts for the whole batch: the
+    product of the densities of the points, each given all points before it. Predictions are mixtures.
 
-    With likelihoods other than Gaussian, members differ in lengthscale and variance, nothing is scaled, and the gain in
-    the bound takes the place of the density.
+    With other than Gaussian likelihoods, members differ in lengthscale and variance, nothing is scaled, and the gain in
+    the bound replaces the log density.
 
     Args:
-        inducing: A family of inducing variables; several, of which the best predictor answers; or `"auto"`.
+        inducing: A family of inducing variables; several, of which the best predictor is used; or `"auto"`.
         kernel: A gpytorch kernel. Hyperparameters that require no gradients are the same for all members. If `size` is
-            None, its first batch axis are the members, as they are given.
-        likelihood: A gpytorch likelihood, for given members with their batch axis too.
+            None, its first batch axis gives the members.
+        likelihood: A gpytorch likelihood. If `size` is None, it has the batch axis of the members too.
         size: Maximum number of members.
         mean: A gpytorch mean, one for all members; see `OnlineGP`.
         num_inducing: Number of inducing variables for `inducing="auto"`.
@@ -66,7 +66,7 @@ class Bank(PredictiveBank):
         time_unit: Unit in which times are counted.
         options: Further options of `OnlineGP`.
 
-    Known noise variances of points are taken relative to the scale that each member has when it learns them.
+    Known noise variances of points are divided by the scale that each member has when it learns them.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Bank(PredictiveBank):
         **options: Any,
     ) -> None:
         if size is None and not kernel.batch_shape:
-            raise ValueError("size=None is for given members: a kernel whose first batch axis are the members")
+            raise ValueError("size=None needs a kernel whose first batch axis gives the members")
         if size is not None and size < 1:
             raise ValueError(f"size must be at least 1, got {size}")
         outputs = kernel.batch_shape[1:] if size is None else kernel.batch_shape
@@ -166,7 +166,7 @@ class Bank(PredictiveBank):
         Args:
             x: Inputs `[N]` or `[N, D]`, or times.
             y: Targets `[*L, N]`; NaN are missing values.
-            train_hyperparameters: Not for a bank, whose members have fixed kernels.
+            train_hyperparameters: Must be False: the members of a bank have fixed kernels.
             options: `noise`, `weights` and others of `OnlineGP.update`.
         """
         if train_hyperparameters:
@@ -180,9 +180,9 @@ class Bank(PredictiveBank):
     def learn(
         self, posterior: StreamingPosterior, likelihood: Likelihood, x: Tensor, y: Tensor, training: Training
     ) -> None:
-        """Weigh the members by what they predicted for a task, and learn it; see `OnlineGP.learn`."""
+        """Weight the members by how well they predict a task, and learn it; see `OnlineGP.learn`."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", JitterWarning)  # of too smooth a member; its weight will tell
+            warnings.simplefilter("ignore", JitterWarning)  # from members that are too smooth, which get little weight
             self._learn(posterior, likelihood, x, y, training)
 
     def _learn(

@@ -17,7 +17,7 @@ from gpvae.utils.linalg import cholesky, matvec
 
 
 class PredictiveBank(OnlineGP):
-    """The weights and scales of a `Bank`, and all that can be asked of it."""
+    """The weights and scales of a `Bank`, and its predictions."""
 
     built: Tensor
     log_weights: Tensor
@@ -44,7 +44,7 @@ class PredictiveBank(OnlineGP):
 
     @property
     def scale(self) -> Tensor:
-        """Factors by which kernel and noise of each member are multiplied, `[B, *L]`."""
+        """Factors of kernel and noise of each member, `[B, *L]`."""
         return self._scales[int(self.best)]
 
     @property
@@ -69,7 +69,7 @@ class PredictiveBank(OnlineGP):
 
     @torch.no_grad()
     def bound(self) -> Tensor:
-        """Log density that the bank predicted for all data so far, one batch after the other, `[*L]`."""
+        """Log density that the bank predicted for all data so far, batch by batch, `[*L]`."""
         return self.log_weights[int(self.best)].logsumexp(0)
 
     def latent(self, x: Arrays, joint: bool = False) -> Distribution:
@@ -98,8 +98,8 @@ class PredictiveBank(OnlineGP):
 
         Args:
             x: Inputs `[N]` or `[N, D]`. If they are a tensor that requires gradients, so does the result.
-            noise: Known noise variances of Gaussian targets, `[N]` or `[*L, N]`, in place of that of the members.
-            joint: Return the joint distribution of all y; for a Gaussian likelihood.
+            noise: Known noise variances of Gaussian targets, `[N]` or `[*L, N]`, instead of that of the members.
+            joint: Return the joint distribution of all y; needs a Gaussian likelihood.
         """
         gaussian = is_gaussian(self.likelihood)
         if (joint or noise is not None) and not gaussian:
@@ -131,7 +131,7 @@ class PredictiveBank(OnlineGP):
         return self._sample(x, num_samples, seed)[0]
 
     def _sample(self, x: Arrays, num_samples: int, seed: int | None) -> tuple[Tensor, Tensor]:
-        """Functions f, and the member `[num_samples, *L]` that each is from."""
+        """Functions f, and the member `[num_samples, *L]` from which each was drawn."""
         (mean, covariance), log_weights = self._joint_members(x), self.log_weights[int(self.best)]
         rng = None if seed is None else torch.Generator(log_weights.device).manual_seed(seed)
         z = torch.randn(num_samples, *mean.shape[1:], dtype=mean.dtype, device=mean.device, generator=rng)

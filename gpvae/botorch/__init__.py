@@ -1,4 +1,4 @@
-"""`OnlineGP` as a model of BoTorch: Bayesian optimisation whose memory and time do not grow with the observations."""
+"""`OnlineGP` as a BoTorch model, whose memory and time do not grow with the number of observations."""
 
 from gpvae.utils.extras import require
 

@@ -1,4 +1,4 @@
-"""Observations that are supposed, as acquisition functions that look ahead do."""
+"""Fantasies: hypothetical observations, used by look-ahead acquisition functions."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from gpvae.utils.linalg import cholesky, matvec, solve_lower
 
 @dataclass(frozen=True)
 class Fantasies:
-    """Supposed observations, on which a posterior is conditioned exactly.
+    """Hypothetical observations, on which a posterior is conditioned exactly.
 
     Attributes:
         x: Points `[*B, n, d]`.
@@ -41,10 +41,10 @@ class Fantasies:
         )
 
     def posterior(self, gp: OnlineGP, x: Tensor) -> MultivariateNormal:
-        """The posterior of f at points `[*B, q, d]`, given all that was learnt and these observations.
+        """The posterior of f at points `[*B, q, d]`, given what was learnt and these observations.
 
         Args:
-            gp: What was learnt.
+            gp: The Gaussian process that has learnt the real observations.
             x: The points.
         """
         batch, n = torch.broadcast_shapes(self.batch_shape, x.shape[:-2]), self.x.shape[-2]

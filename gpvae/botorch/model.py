@@ -1,4 +1,4 @@
-"""An `OnlineGP` as a model of BoTorch."""
+"""An `OnlineGP` as a BoTorch model."""
 
 import copy
 from typing import Any, Self
@@ -18,12 +18,12 @@ from gpvae.online_gp import OnlineGP
 
 
 class OnlineGPModel(Model, FantasizeMixin):
-    """A model for acquisition functions of BoTorch, of constant size.
+    """A BoTorch model of constant size, for its acquisition functions.
 
     Args:
         gp: The Gaussian process, with a Gaussian likelihood. The batch shape of its kernel, `[]` or `[m]`, gives
             independent outputs.
-        fantasies: Observations that are supposed, not made; see `fantasize`.
+        fantasies: Hypothetical observations; see `fantasize`.
     """
 
     def __init__(self, gp: OnlineGP, fantasies: Fantasies | None = None) -> None:
@@ -57,7 +57,7 @@ class OnlineGPModel(Model, FantasizeMixin):
         observation_noise: bool | Tensor = False,
         posterior_transform: PosteriorTransform | None = None,
     ) -> Posterior:
-        """The joint posterior of all outputs at each of a batch of sets of points.
+        """The joint posterior of all outputs at the q points of each batch.
 
         Args:
             X: `[*B, q, d]`.
@@ -93,11 +93,11 @@ class OnlineGPModel(Model, FantasizeMixin):
         return MultitaskMultivariateNormal.from_batch_mvn(f, task_dim=-1)
 
     def condition_on_observations(self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **_: Any) -> Self:
-        """A model that has learnt more observations, or supposes some.
+        """A model that has learnt more observations, or is conditioned on hypothetical ones.
 
-        Observations `[n, d]` are learnt by a copy of the Gaussian process, which does not grow but for the few points
-        of its buffer. Any batch `[*B, n, d]` of them, and all that follow, are supposed: the posterior is conditioned
-        on them exactly, with gradients, at a cost of their number cubed.
+        Observations `[n, d]` are learnt by a copy of the Gaussian process, which does not grow except for the few
+        points in its buffer. A batch `[*B, n, d]` of observations, and all that follow it, are fantasies: the posterior
+        is conditioned on them exactly, with gradients, at a cost cubic in their number.
 
         Args:
             X: Points `[*B, n, d]`.

@@ -1,4 +1,4 @@
-"""What the interfaces for scikit-learn and river have in common."""
+"""Models shared by the interfaces for scikit-learn and river."""
 
 from gpvae.estimators.blueprint import Blueprint
 from gpvae.estimators.labels import LabelModel

@@ -1,4 +1,4 @@
-"""The first points of a stream, on which hyperparameters are found."""
+"""The first points of a stream, to which hyperparameters are fitted."""
 
 import warnings
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from gpvae.hyperparameters import HyperparameterWarning
 
 
 class Beginning:
-    """Keeps the first points of a stream, and tells when it is time to fit hyperparameters to all of them.
+    """Keeps the first points of a stream, and decides when to fit hyperparameters to all of them.
 
-    That is at the first batch, whenever there are twice as many points as at the last time, and when there are enough.
-    Then no points are kept any longer.
+    Hyperparameters are fitted to the first batch, whenever there are twice as many points as at the last fit, and when
+    there are enough points. After that, no points are kept.
 
     Args:
-        num_points: Number of points that are enough.
+        num_points: Number of points that is enough.
     """
 
     def __init__(self, num_points: int) -> None:
@@ -36,7 +36,7 @@ class Beginning:
 
     @contextmanager
     def tolerated(self) -> Iterator[None]:
-        """Within the block, as long as there will be another fit, nobody is warned of what the few points lead to."""
+        """Suppress warnings caused by having few points, as long as there will be another fit."""
         with warnings.catch_warnings():
             if not self.is_over:
                 for category in (HyperparameterWarning, MisfitWarning, ResolutionWarning):
@@ -44,7 +44,7 @@ class Beginning:
             yield
 
     def add(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor] | None:
-        """Add a batch of inputs `[N, D]` and targets `[N]`; returns all points so far if it is time to fit to them."""
+        """Add a batch of inputs `[N, D]` and targets `[N]`; return all points so far if they are to be fitted."""
         if self.x is None or self.y is None:
             self.x, self.y = x, y
         else:

@@ -1,4 +1,4 @@
-"""An `OnlineGP` described in advance: it is built when the first points show how many inputs there are."""
+"""The description of an `OnlineGP` that is built later, when the number of inputs is known."""
 
 import copy
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Blueprint:
     likelihood: Likelihood | None = None
 
     def build(self, input_dim: int) -> OnlineGP:
-        """A new model for inputs of so many dimensions."""
+        """A new model for inputs with this number of dimensions."""
         if isinstance(self.inducing, str):
             families = build_families(self.inducing, self.num_inducing, input_dim, seed=0, options={})
         else:

@@ -1,9 +1,9 @@
-"""Classification in closed form: a Gaussian process for each class (Milios et al. 2018).
+"""Classification in closed form, with a Gaussian process for each class (Milios et al. 2018).
 
-A label is an observation of a Dirichlet distribution, α = 1 + ε for its class and ε for all others. Each α is that of a
-Gamma variable, whose logarithm is nearly normal: it is observed as log α - s²/2 with noise s² = log(1 + 1/α). So every
-class is a regression with known noise, updated at constant cost and without iterations. The probabilities of the
-classes are the mean of the softmax of what the processes predict.
+A label is treated as an observation of a Dirichlet distribution, with α = 1 + ε for its class and ε for all others.
+Each α belongs to a Gamma variable, whose logarithm is nearly normal: it is observed as log α - s²/2 with noise
+s² = log(1 + 1/α). So every class is a regression with known noise, which is updated at constant cost and without
+iterations. The probabilities of the classes are the mean of the softmax of the processes' predictions.
 """
 
 import copy
@@ -24,7 +24,7 @@ from gpvae.online_gp import OnlineGP
 EPSILON = 0.1
 #: Maximum number of points that the kernel is fitted to.
 MAX_POINTS = 200
-#: Draws of the functions by which the softmax is averaged; the same for every point.
+#: Number of draws of the functions over which the softmax is averaged; the same draws for every point.
 NUM_DRAWS = 256
 
 
@@ -40,15 +40,15 @@ def observations(member: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class LabelModel:
-    """Gaussian processes for labels, from the first point on; classes may appear at any time.
+    """Gaussian processes for labels. They learn from the first point on, and classes may appear at any time.
 
-    All classes have one kernel. Beside those that have appeared there is a process that has learnt that no point
-    belongs to it: with a copy of it a new class begins.
+    All classes share one kernel. An additional process has learnt that no point belongs to its class; a new class
+    starts with a copy of it.
 
     Args:
-        blueprint: The parts of each process; the likelihood does not count.
+        blueprint: The parts of each process; its likelihood is not used.
         input_dim: Number of inputs.
-        warm_up: Number of first points that are kept to fit the kernel to; 0 keeps that of the blueprint.
+        warm_up: Number of first points to which the kernel is fitted; 0 keeps that of the blueprint.
         classes: Classes that are known from the start.
     """
 
@@ -77,7 +77,7 @@ class LabelModel:
                 self._update(x, y)
                 return
             x, y = everything
-            self._start(self._fitted_kernel(x, y) if len(y.unique()) > 1 else None)  # one class says nothing about it
+            self._start(self._fitted_kernel(x, y) if len(y.unique()) > 1 else None)  # one class says little about it
             self._update(x, y)
 
     def _fitted_kernel(self, x: Tensor, y: Tensor) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""Regression: an `OnlineGP` that finds its hyperparameters on the first points it is given."""
+"""Regression with an `OnlineGP` whose hyperparameters are fitted to the first points."""
 
 import torch
 from torch import Tensor
@@ -10,12 +10,12 @@ from gpvae.online_gp import OnlineGP
 
 
 class TargetModel:
-    """An `OnlineGP` for targets, from the first point on.
+    """An `OnlineGP` for targets, which can be used from the first point on.
 
     Args:
         blueprint: Its parts.
         input_dim: Number of inputs.
-        warm_up: Number of first points that are kept to fit hyperparameters to; 0 keeps those of the blueprint.
+        warm_up: Number of first points to which hyperparameters are fitted; 0 keeps those of the blueprint.
     """
 
     def __init__(self, blueprint: Blueprint, input_dim: int, *, warm_up: int) -> None:
@@ -31,7 +31,7 @@ class TargetModel:
                 self.gp.update(x, y)
                 return
             gp = self.blueprint.build(self.input_dim)
-            if len(everything[0]) > 1:  # one point says nothing about a kernel
+            if len(everything[0]) > 1:  # one point does not determine a kernel
                 gp.fit_hyperparameters(*everything)
             self.gp = gp.update(*everything)
 

@@ -7,14 +7,15 @@ from torch import Tensor
 
 from gpvae.hyperparameters.search_space import extent_of
 
-#: Peaks of a periodogram that count, and points from which it is computed.
+#: Number of peaks of a periodogram that are used, and maximum number of points from which it is computed.
 NUM_PEAKS, MAX_POINTS = 4, 1000
 
 
 def likely_periods(x: Tensor, y: Tensor) -> Tensor:
     """Periods at the highest peaks of a periodogram of each input dimension, halved and doubled too, `[S, D]`.
 
-    The period is doubled where the first overtone is the strongest. That of gpytorch's cosine kernel is half a cycle.
+    Twice the period is needed if the first overtone is the strongest. Half the period is needed for gpytorch's cosine
+    kernel, whose period is half a cycle.
 
     Args:
         x: Inputs `[N, D]`.

@@ -1,4 +1,4 @@
-"""A family made of several: the whole past in outline and the recent past in detail, for instance."""
+"""A family composed of several, for instance for the whole past in outline and the recent past in detail."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,8 @@ from gpvae.inducing.base import Functionals, InducingVariables
 class Composed(Functionals):
     """The variables of several families side by side, as in `CosS(100) + LegT(50, window=48)`.
 
-    All are combinations of function values, so their nodes follow each other, and the covariances between families are
-    known like those within one.
+    All parts are combinations of function values. So their nodes are concatenated, and covariances between families are
+    computed like those within one.
 
     Args:
         parts: The families: points, or HiPPO over time.
@@ -36,12 +36,12 @@ class Composed(Functionals):
 
     @property
     def configuration(self) -> str:
-        """Those of the parts."""
+        """The configurations of the parts."""
         return " + ".join(part.configuration for part in self.parts)
 
     @property
     def title(self) -> str:
-        """Those of the parts."""
+        """The titles of the parts."""
         return " + ".join(part.title for part in self.parts)
 
     @property
@@ -60,7 +60,7 @@ class Composed(Functionals):
         return _joined([part.combine(block) for part, block in zip(self.parts, blocks, strict=True)])
 
     def is_same_as(self, old: InducingVariables) -> bool:
-        """Whether all parts are those of an older state."""
+        """Whether all parts are the same as in an older state."""
         return (
             isinstance(old, Composed)
             and len(self.parts) == len(old.parts)

@@ -1,4 +1,4 @@
-"""Functions as finite sums of chosen cosines: what M numbers can hold is the prior, not what they approximate."""
+"""Functions that are finite sums of chosen cosines: the prior contains exactly what M numbers can represent."""
 
 import math
 
@@ -21,14 +21,15 @@ MAX_NODES = 4096
 class CosineExpansion(ChosenCosines):
     """f = Σ_m u_m φ_m, an expansion in M chosen cosines with Gaussian coefficients u.
 
-    The coefficients have the covariance of the kernel's least-squares projection onto the cosines. Of a function that
-    the kernel allows and the cosines do not, nothing is in the prior: for the latents of a GP-VAE that is noise of the
-    observations, rather than a variance of latents that no data reduce.
+    The coefficients have the covariance of the kernel's least-squares projection onto the cosines. The part of a
+    function that the cosines do not span is not in the prior. For the latents of a GP-VAE, this part becomes noise of
+    the observations, rather than a variance of latents that no data reduce.
 
-    All latents share the cosines, those of greatest variance summed over latents. So their whitened features are
-    a = Lᵀφ with the same φ, and a precision Σ w a aᵀ is Lᵀ (Σ w φφᵀ) L: it follows from the weights w along the stream.
+    All latents share the cosines, which are those of greatest variance summed over latents. So their whitened features
+    are a = Lᵀφ with the same φ, and a precision Σ w a aᵀ is Lᵀ (Σ w φφᵀ) L: it follows from the weights w along the
+    stream.
 
-    Beyond the horizon, f is what the kernel says given u.
+    Beyond the horizon, f is the prediction of the kernel given u.
 
     Args:
         num_inducing: Number of cosines M.
@@ -43,7 +44,7 @@ class CosineExpansion(ChosenCosines):
 
     @torch.no_grad()
     def adapt_to_kernel(self, kernel: Kernel) -> None:
-        """Choose the cosines, see `ChosenCosines`; u are then least squares, so that Φᵀφ = I."""
+        """Choose the cosines as `ChosenCosines` does, and make u their least-squares coefficients, so that Φᵀφ = I."""
         before = self.chosen_by.clone(), self.chosen.clone()
         super().adapt_to_kernel(kernel)
         if torch.equal(before[0], self.chosen_by) and torch.equal(before[1], self.chosen):
@@ -88,7 +89,7 @@ class CosineExpansion(ChosenCosines):
         return (x[:, 0] >= self.origin - margin) & (x[:, 0] <= self.end + margin)
 
     def _candidates(self, num_nodes: int) -> tuple[Tensor, Tensor]:
-        """Midpoints s_q `[Q]`, by which cosines are exactly orthogonal, and all candidates at them, `[Q, D]`."""
+        """Midpoints s_q `[Q]`, at which cosines are exactly orthogonal, and all candidates there, `[Q, D]`."""
         positions = (torch.arange(num_nodes).to(self.end) + 0.5) / num_nodes
         x = self.origin + self.length * positions
         return positions, self._with_waves(x, self.measure.basis(positions)) / num_nodes

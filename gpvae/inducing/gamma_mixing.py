@@ -16,7 +16,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 
 
 class _GammaQuantile(torch.autograd.Function):
-    """g with P(Gamma(α, 1) <= g) = u; the gradient by α is that of a sample with u held fixed."""
+    """g with P(Gamma(α, 1) <= g) = u; the gradient with respect to α holds u fixed."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, alpha: Tensor, u: Tensor) -> Tensor:
@@ -40,7 +40,7 @@ def gamma_quantile(alpha: Tensor, u: Tensor) -> Tensor:
 
 @lru_cache(maxsize=256)
 def tail_frequency(alpha: float, tail: float) -> float:
-    """|ω| that a share `tail` of the spectrum exceeds at unit lengthscale, by the density of the variance-gamma law."""
+    """|ω| that a share `tail` of the spectrum exceeds at unit lengthscale, from the variance-gamma density."""
     rate, order = math.sqrt(2 * alpha), alpha - 0.5
     scale = math.log(rate) - 0.5 * math.log(math.pi) - gammaln(alpha)
 

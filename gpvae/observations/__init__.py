@@ -1,4 +1,4 @@
-"""Observations as a user gives them: batches, points that arrive one by one, and the function given these."""
+"""Observations given by the user: batches, points that arrive one by one, and the function given these."""
 
 from gpvae.observations.batch import Observations
 

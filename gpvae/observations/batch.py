@@ -1,4 +1,4 @@
-"""A batch of observations as a user gives it: gaps, known noise, weights."""
+"""A batch of observations given by the user, with missing values, known noise and weights."""
 
 from dataclasses import dataclass, replace
 
@@ -38,7 +38,7 @@ class Observations:
         noise: ArrayLike | Tensor | float | None = None,
         weights: ArrayLike | Tensor | None = None,
     ) -> "Observations":
-        """Check what is given; NaN among the targets are missing values.
+        """Check and convert a batch; NaN targets are missing values.
 
         Args:
             likelihood: The likelihood.

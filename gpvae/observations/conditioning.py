@@ -1,4 +1,4 @@
-"""The function given the memory of a stream, and given recent points besides, by conditioning on them exactly."""
+"""The function given the memory of a stream, and conditioned exactly on recent points."""
 
 import math
 from dataclasses import dataclass
@@ -84,9 +84,10 @@ class MemoryProcess:
 class ConditionedProcess:
     """f given a memory and points that are not in it.
 
-    Each point n has a site of precision λ_n: that of its Gaussian noise, or the best one by natural gradients. S is the
-    covariance of f at the points given the memory, and Λ = diag(λ). Elsewhere, with covariance C with f at the points,
-    the mean changes by Cᵀα and the covariance by -Cᵀ (S + Λ⁻¹)⁻¹ C. It does not matter what the memory can resolve.
+    Each point n has a site of precision λ_n: that of its Gaussian noise, or the best one found by natural gradients. S
+    is the covariance of f at the points given the memory, and Λ = diag(λ). At other inputs, whose covariance with f at
+    the points is C, the mean changes by Cᵀα and the covariance by -Cᵀ (S + Λ⁻¹)⁻¹ C. This does not depend on what the
+    memory can resolve.
 
     Attributes:
         memory: f given the memory.
@@ -161,9 +162,9 @@ def _gaussian_sites(likelihood: Likelihood, y: Tensor) -> tuple[PointSites, Tens
 
 
 def _best_sites(likelihood: Likelihood, mean: Tensor, S: Tensor, y: Tensor) -> tuple[PointSites, Tensor]:
-    """The best sites of other targets `[*L, B]` at f ~ N(mean, S), and the bound that they reach, `[*L]`.
+    """The best sites of non-Gaussian targets `[*L, B]` for f ~ N(mean, S), and the bound that they reach, `[*L]`.
 
-    f = mean + Aᵀv with AᵀA = S, from eigenvectors, because S has no inverse where inputs are equal.
+    f = mean + Aᵀv with AᵀA = S. A comes from eigenvectors, because S is singular if inputs are equal.
     """
     values, vectors = torch.linalg.eigh(S)
     a = (vectors * values.clamp_min(0).sqrt()[..., None, :]).mT

@@ -15,7 +15,8 @@ NAMES = ("x", "y", "noise", "weights")
 class RecentPoints(Resizable):
     """The points that are not in the memory yet, exactly as they were given.
 
-    Known noise is NaN where the likelihood's own applies. The state has no entries while there are no points.
+    Noise is NaN for points without known noise, which have that of the likelihood. The state has no entries while there
+    are no points.
 
     Args:
         capacity: As soon as there are this many points, they are consolidated.
@@ -45,7 +46,7 @@ class RecentPoints(Resizable):
             raise ValueError("the state has recent points that are incomplete or not finite")
 
     def hold(self, points: Observations) -> None:
-        """Hold these points in place of those so far."""
+        """Replace the points."""
         noise = torch.full_like(points.y, torch.nan) if points.noise is None else points.noise
         weights = torch.ones_like(points.y) if points.weights is None else points.weights
         for name, value in zip(NAMES, (points.x, points.y, noise, weights), strict=True):
@@ -57,7 +58,7 @@ class RecentPoints(Resizable):
             assign(getattr(self, name), self.x.new_zeros(0, 0))
 
     def observations(self, noise: Tensor | None) -> Observations:
-        """The points, with the noise of the likelihood, if it has one, where none was given."""
+        """The points. Those without known noise get that of the likelihood, if it has one."""
         unknown = self.noise.isnan()
         known = None if noise is None or bool(unknown.all()) else torch.where(unknown, noise, self.noise).detach()
         x, y, weights = (value.detach() for value in (self.x, self.y, self.weights))  # these outlive the buffer

@@ -14,17 +14,19 @@ from gpvae.river.features import Features
 class OnlineGPClassifier(base.Classifier):
     """Gaussian process classification that learns point by point, at constant cost, and keeps none of the data.
 
-    In closed form, by a regression for each class on transformed labels, see `gpvae.estimators.labels`. Classes may
-    appear at any time. Features are those of the first point. One that is absent later counts as zero, one that
-    appears later is ignored. They need no scaling, for each has a lengthscale; a scaler that goes on learning would
-    move the inputs that have been learnt.
+    Updates are in closed form, with a regression for each class on transformed labels; see `gpvae.estimators.labels`.
+    Classes may appear at any time.
+
+    The features are those of the first point. A feature that is absent later counts as zero; one that appears later is
+    ignored. Features need no scaling, because each has its own lengthscale. A scaler that keeps learning would shift
+    the inputs of points that have already been learnt.
 
     Args:
         kernel: A gpytorch kernel; a scaled RBF kernel with a lengthscale for each feature if not given.
         inducing: The name of a family of `gpvae.inducing`, or a family.
         num_inducing: Number of inducing variables of a family given by name.
-        warm_up: Number of first points that are kept to fit the kernel to: at the first ones, and again whenever there
-            are twice as many. With 0 the kernel stays as it is given.
+        warm_up: Number of first points that are kept for fitting. The kernel is fitted to the first ones, and again
+            whenever there are twice as many, until there are this many. With 0, the given kernel is kept.
     """
 
     def __init__(

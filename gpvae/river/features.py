@@ -11,7 +11,7 @@ from torch import Tensor
 class Features:
     """The features of a stream: those of its first point, in the order of their names.
 
-    One that is absent from a later point counts as zero, as in other models of river. One that appears later is
+    A feature that is absent from a later point counts as zero, as in other river models. One that appears later is
     ignored.
 
     Args:
@@ -20,7 +20,7 @@ class Features:
 
     def __init__(self, first: Mapping[Any, Any]) -> None:
         if not first:
-            raise ValueError("the first point of a stream has no features: they are what the model depends on")
+            raise ValueError("the first point of a stream has no features: give at least one")
         self.names = sorted(first, key=str)
 
     def __len__(self) -> int:

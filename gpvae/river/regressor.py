@@ -16,17 +16,18 @@ from gpvae.river.features import Features
 class OnlineGPRegressor(base.Regressor):
     """Gaussian process regression that learns point by point, at constant cost, and keeps none of the data.
 
-    Its features are those of the first point. One that is absent later counts as zero, one that appears later is
-    ignored. They need no scaling, for each has a lengthscale; a scaler that goes on learning would move the inputs that
-    have been learnt.
+    The features are those of the first point. A feature that is absent later counts as zero; one that appears later is
+    ignored. Features need no scaling, because each has its own lengthscale. A scaler that keeps learning would shift
+    the inputs of points that have already been learnt.
 
     Args:
         kernel: A gpytorch kernel; a scaled RBF kernel with a lengthscale for each feature if not given.
         likelihood: A gpytorch likelihood; Gaussian if not given.
         inducing: The name of a family of `gpvae.inducing`, or a family. `CosS` is for one feature, time.
         num_inducing: Number of inducing variables of a family given by name.
-        warm_up: Number of first points that are kept to fit hyperparameters to: at the first ones, and again whenever
-            there are twice as many. With 0 kernel and likelihood stay as they are given.
+        warm_up: Number of first points that are kept for fitting. Hyperparameters are fitted to the first ones, and
+            again whenever there are twice as many, until there are this many. With 0, the given kernel and likelihood
+            are kept.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class OnlineGPRegressor(base.Regressor):
 
         Args:
             x: Its features.
-            with_dist: Return the mean and standard deviation as a normal distribution of river.
+            with_dist: Return a river normal distribution with the predicted mean and standard deviation.
         """
         if self._features is None or self._model is None:
             mean, stddev = 0.0, 1.0

@@ -1,4 +1,4 @@
-"""Locations that a run has not learnt, at which a field that takes the location as an input predicts all the same."""
+"""Locations that a run has not learnt. A field that takes the location as an input can predict there."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from gpvae.modules import SVGPVAE, SeriesModule
 from gpvae.saved.selection import find_locations, nearest_locations, pairs_of
 from gpvae.vae.locations import Locations
 
-#: Columns of a table that say where locations are.
+#: Columns of a table with the coordinates of locations.
 WHERE = ["latitude", "longitude"]
 
 
@@ -28,13 +28,13 @@ def with_locations(
     description: SeriesDescription,
     given: Any,  # noqa: ANN401
 ) -> Iterator[tuple[SeriesDescription, Tensor]]:
-    """Locations that a user names, as a description of the data that has them all, and their indices in it.
+    """A description of the data that includes the given locations, and their indices in it.
 
-    The module knows locations that it has not learnt for as long as this lasts.
+    Within the block, the module knows locations that it has not learnt.
 
     Args:
         module: The module.
-        description: What is known of the data.
+        description: The description of the data that were learnt.
         given: See `SavedSeriesRun.predict`.
 
     Raises:

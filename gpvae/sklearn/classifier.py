@@ -17,15 +17,15 @@ from gpvae.sklearn.estimator import OnlineEstimator, as_tensor
 class OnlineGPClassifier(ClassifierMixin, OnlineEstimator):
     """Gaussian process classification that learns batch by batch, at constant cost, and keeps none of the data.
 
-    In closed form, by a regression for each class on transformed labels, see `gpvae.estimators.labels`.
+    Updates are in closed form, with a regression for each class on transformed labels; see `gpvae.estimators.labels`.
 
     Args:
         kernel: A gpytorch kernel; a scaled RBF kernel with a lengthscale for each input if not given.
         inducing: The name of a family of `gpvae.inducing`, or a family.
         num_inducing: Number of inducing variables of a family given by name.
-        fit_hyperparameters: Fit the kernel to the first points; else it stays as it is given.
-        warm_up: Number of first points that `partial_fit` keeps for that. The kernel is fitted to the first batch, and
-            again whenever there are twice as many points, until there are so many.
+        fit_hyperparameters: Fit the kernel to the first points; otherwise the given kernel is kept.
+        warm_up: Number of first points that `partial_fit` keeps for fitting. The kernel is fitted to the first batch,
+            and again whenever there are twice as many points, until there are this many.
 
     Attributes:
         model_: The model learnt so far.
@@ -52,7 +52,7 @@ class OnlineGPClassifier(ClassifierMixin, OnlineEstimator):
         self.warm_up = warm_up
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from nothing, with all points as one batch.
+        """Learn from scratch, with all points as one batch.
 
         Args:
             X: Inputs `[N, D]`.

@@ -1,4 +1,4 @@
-"""What regressor and classifier have in common."""
+"""Common base of regressor and classifier."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from gpvae.inducing import InducingVariables
 
 
 class OnlineEstimator(BaseEstimator):
-    """Parameters, and conversion of inputs; the parameters are described in the estimators."""
+    """Common parameters, which the estimators document, and conversion of inputs."""
 
     kernel: Kernel | None
     inducing: InducingVariables | str

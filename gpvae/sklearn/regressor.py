@@ -27,9 +27,9 @@ class OnlineGPRegressor(RegressorMixin, OnlineEstimator):
         likelihood: A gpytorch likelihood; Gaussian if not given.
         inducing: The name of a family of `gpvae.inducing`, or a family. `CosS` is for one input, time, in order.
         num_inducing: Number of inducing variables of a family given by name.
-        fit_hyperparameters: Fit kernel and likelihood to the first points; else they stay as they are given.
-        warm_up: Number of first points that `partial_fit` keeps for that. Hyperparameters are fitted to the first
-            batch, and again whenever there are twice as many points, until there are so many.
+        fit_hyperparameters: Fit kernel and likelihood to the first points; otherwise the given ones are kept.
+        warm_up: Number of first points that `partial_fit` keeps for fitting. Hyperparameters are fitted to the first
+            batch, and again whenever there are twice as many points, until there are this many.
 
     Attributes:
         model_: The model learnt so far; `model_.gp` is the `gpvae.OnlineGP`.
@@ -56,7 +56,7 @@ class OnlineGPRegressor(RegressorMixin, OnlineEstimator):
         self.warm_up = warm_up
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from nothing, with all points as one batch.
+        """Learn from scratch, with all points as one batch.
 
         Args:
             X: Inputs `[N, D]`.
@@ -88,7 +88,7 @@ class OnlineGPRegressor(RegressorMixin, OnlineEstimator):
 
         Args:
             X: Inputs `[N, D]`.
-            return_std: Return standard deviations of the targets, noise included, too.
+            return_std: Also return standard deviations of the targets, noise included.
             quantiles: Probabilities of quantiles to return, such as `(0.05, 0.95)`.
 
         Returns:
@@ -111,7 +111,7 @@ class OnlineGPRegressor(RegressorMixin, OnlineEstimator):
         Args:
             X: Inputs `[N, D]`.
             n_samples: Number of functions.
-            random_state: Seed, or a random state of numpy.
+            random_state: Seed, or a numpy random state.
         """
         x, seed = self._inputs(X), int(check_random_state(random_state).randint(2**31 - 1))
         return self.model_.gp.sample(x, n_samples, seed).mT.numpy()

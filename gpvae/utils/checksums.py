@@ -23,7 +23,7 @@ def check_archive(path: Path) -> None:
         path: The file.
 
     Raises:
-        zipfile.BadZipFile: It has.
+        zipfile.BadZipFile: A checksum is wrong.
     """
     with zipfile.ZipFile(path) as archive:
         if (damaged := archive.testzip()) is not None:

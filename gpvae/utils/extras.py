@@ -1,4 +1,4 @@
-"""Packages that only some users need, brought by extras of gpvae."""
+"""Optional packages, which are installed by extras of gpvae."""
 
 from importlib import import_module
 
@@ -8,12 +8,12 @@ def require(package: str, extra: str, reason: str, error: type[Exception] = Valu
 
     Args:
         package: The package.
-        extra: The extra of gpvae that brings it.
+        extra: The extra of gpvae that installs it.
         reason: What needs it, as the beginning of a sentence.
         error: The error to raise.
 
     Raises:
-        ValueError: It cannot be imported; or the error given.
+        ValueError: The package cannot be imported; another error if one is given.
     """
     try:
         import_module(package)

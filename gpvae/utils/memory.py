@@ -1,4 +1,4 @@
-"""How much memory this process may still take, and a sentence for what does not fit."""
+"""How much memory this process may still take, and an error for what does not fit."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 if sys.platform != "win32":
     import resource
 
-SHARE = 0.9  # of what is free: other processes want some, too
+SHARE = 0.9  # of free memory; the rest is for other processes
 PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 
@@ -17,9 +17,9 @@ def check_fits(needed: float, what: str, remedy: str) -> None:
     """Raise if something does not fit in free memory, before the system ends the process.
 
     Args:
-        needed: What it takes, in bytes.
-        what: What takes it, the beginning of the message.
-        remedy: What to do, the end of the message.
+        needed: Memory that it takes, in bytes.
+        what: What takes the memory; the beginning of the message.
+        remedy: What to do; the end of the message.
 
     Raises:
         ValueError: It does not fit.
@@ -39,7 +39,7 @@ def _free_parts() -> Iterator[float]:
         yield 1024.0 * float(_table(PROC / "meminfo")["MemAvailable"])
     for limit, usage in (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")):
         for folder in _control_groups():
-            with suppress(OSError, KeyError, ValueError):  # `max` is no number
+            with suppress(OSError, KeyError, ValueError):  # `max` is not a number
                 reclaimable = float(_table(folder / "memory.stat").get("inactive_file", "0"))
                 used = float((folder / usage).read_text()) - reclaimable
                 yield float((folder / limit).read_text()) - used

@@ -1,4 +1,4 @@
-"""Distribution functions and quantiles of predictive marginals, of mixtures too."""
+"""Distribution functions and quantiles of predictive marginals, including mixtures."""
 
 from collections.abc import Callable
 
@@ -34,11 +34,11 @@ class PredictiveMixture(MixtureSameFamily):
 
 
 def quantile(y: Distribution, probability: float | Tensor) -> Tensor:
-    """The smallest value that y exceeds with no more than the remaining probability, `[N]`.
+    """The smallest value v with P(y <= v) >= probability, `[N]`.
 
     Args:
         y: Predictive marginals `[N]`: normal, counts, labels, or a mixture.
-        probability: The probability of values not above, between 0 and 1, or several that broadcast with `[N]`.
+        probability: The probability, between 0 and 1, or several that broadcast with `[N]`.
     """
     p = torch.as_tensor(probability, dtype=y.mean.dtype, device=y.mean.device)
     if not bool(((p > 0) & (p < 1)).all()):

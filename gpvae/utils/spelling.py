@@ -1,4 +1,4 @@
-"""What a misspelt word may have meant."""
+"""Suggestions for misspelt words."""
 
 import difflib
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Modules that several threads use at once."""
+"""Locks for modules that several threads use."""
 
 import threading
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from torch import nn
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _GUARD = threading.Lock()
-#: A lock for each module, beside it, because locks cannot be copied or pickled.
+#: A lock for each module, kept outside it because locks cannot be copied or pickled.
 _LOCKS: "WeakKeyDictionary[nn.Module, threading.RLock]" = WeakKeyDictionary()
 
 
@@ -22,7 +22,7 @@ def lock_of(module: nn.Module) -> threading.RLock:
 
 
 def one_at_a_time(method: Method) -> Method:
-    """Let a method of a module wait until no other thread changes the module."""
+    """Make a method of a module wait until no other thread changes the module."""
 
     @wraps(method)
     def waiting(self: nn.Module, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401

@@ -21,14 +21,15 @@ def bound(
 ) -> Tensor:
     """The bound of each series, `[B]`, from the outputs of the decoder for a draw of f.
 
-    If the decoder predicts scales, their log likelihood is added, with the mean held: they are trained on the side.
-    With a weight the series are a sample of the locations of one field, whose bound is estimated, `[1]`.
+    If the decoder predicts scales, their log likelihood is added with the mean held fixed, so they are trained on the
+    side. With a weight, the series are a sample of the locations of one field, and the bound of the field is estimated,
+    `[1]`.
     """
     return total(log_likelihood(decoded, y, mask), weight) + prior_terms(q, past)
 
 
 def log_likelihood(decoded: tuple[Tensor, ...], y: Tensor, mask: Tensor) -> Tensor:
-    """The log likelihood of each observation, `[B, T, V]`, with that of predicted scales; 0 if masked."""
+    """The log likelihood of each observation, `[B, T, V]`, plus that of predicted scales; 0 if masked."""
     mean, noise, *predicted = decoded
     y = torch.where(mask, y, 0.0)
     log_prob = Normal(mean, noise).log_prob(y)
@@ -43,7 +44,7 @@ def prior_terms(q: Posterior, past: Site) -> Tensor:
 
 
 def total(log_prob: Tensor, weight: Tensor | None) -> Tensor:
-    """The sum over times and variables of each series, `[B]`, or with a weight over series too, `[1]`."""
+    """The sum over times and variables of each series, `[B]`; with a weight, weighted and over series too, `[1]`."""
     by_series = log_prob.double().sum((-2, -1))
     return by_series if weight is None else weight * by_series.sum(0, keepdim=True)
 
@@ -51,7 +52,7 @@ def total(log_prob: Tensor, weight: Tensor | None) -> Tensor:
 def mixture_log_prob(components: Normal, y: Tensor, mask: Tensor) -> Tensor:
     """The log density of observations `[B, T, V]` under equal mixtures of K components, `[K, B, T, V]`; 0 if masked.
 
-    This is how predictions are made, so a scale that is trained by it does not count the variance of f twice.
+    Predictions are such mixtures, so a scale that is trained on this density does not count the variance of f twice.
     """
     log_prob = components.log_prob(torch.where(mask, y, 0.0)).logsumexp(0) - math.log(len(components.mean))
     return torch.where(mask, log_prob, 0.0)

@@ -1,4 +1,4 @@
-"""Functions of location that stand for a field: the leading eigenfunctions of a kernel over the locations seen."""
+"""Functions of location that represent a field: the leading eigenfunctions of a kernel over the locations seen."""
 
 import torch
 from gpytorch.kernels import MaternKernel
@@ -9,7 +9,7 @@ from gpvae.utils.linalg import cholesky
 from gpvae.utils.resizable import Resizable, assign
 from gpvae.vae.location_kernel import LocationKernel, correlation
 
-#: Maximum number of locations from which the kernel is chosen, of candidates for inducing locations, and of these.
+#: Maximum numbers of locations that choose the kernel, of candidates for inducing locations, and of inducing locations.
 MAX_FITTED, MAX_CANDIDATES, MAX_INDUCING = 256, 2048, 256
 #: Number of locations whose features are computed at a time.
 CHUNK_SIZE = 1024
@@ -18,9 +18,9 @@ CHUNK_SIZE = 1024
 class LocationBasis(Resizable):
     """Functions φ_d of location that are orthonormal over the locations seen in the first task.
 
-    With k(s, s') ≈ Σ_d λ_d φ_d(s) φ_d(s') they are the leading eigenfunctions of a kernel over positions, computed from
-    some inducing locations Z: φ(s) = Aᵀ k(Z, s). At other locations they are what a Gaussian process would predict, and
-    what they leave of its variance says how well a location is represented. Functions with eigenvalues below the
+    They are the leading eigenfunctions of a kernel over positions, k(s, s') ≈ Σ_d λ_d φ_d(s) φ_d(s'), computed from
+    some inducing locations Z: φ(s) = Aᵀ k(Z, s). At other locations they are the predictions of a Gaussian process. The
+    variance that they leave unexplained shows how well a location is represented. Functions with eigenvalues below the
     nugget are zero.
 
     Args:
@@ -53,7 +53,7 @@ class LocationBasis(Resizable):
 
     @torch.no_grad()
     def fit(self, positions: Tensor, y: Tensor, mask: Tensor) -> None:
-        """Choose the kernel and find its eigenfunctions; the same on all processes, which see the same values.
+        """Choose the kernel and find its eigenfunctions. All processes see the same values, and so find the same.
 
         Args:
             positions: Positions of the locations that are observed, `[S, P]`.
@@ -98,7 +98,7 @@ class LocationBasis(Resizable):
         return (features.square() @ self.eigenvalues).clamp(0, 1)
 
     def excess(self, features: Tensor) -> Tensor:
-        """The variance of each variable, `[B, V]`, that is missed beyond what is missed at the locations seen."""
+        """The missed variance of each variable, `[B, V]`, in excess of that missed at the locations seen."""
         return (1 - self.represented(features) - self.missed).clamp_min(0)[:, None] * self.amplitude
 
 
@@ -108,6 +108,6 @@ def fitted_locations(number: int) -> Tensor:
 
 
 def _some(number: int, limit: int) -> Tensor:
-    """Some random items, in order."""
+    """Random indices, in increasing order."""
     rng = torch.Generator().manual_seed(0)
     return torch.randperm(number, generator=rng)[:limit].sort().values

@@ -17,8 +17,9 @@ MAX_STEPS, TOLERANCE = 20, 1e-3
 class LocationField(nn.Module):
     """Values of all locations as coefficients of functions of location, D·V variables of one series.
 
-    At each hour the coefficients c of a variable are those of ridge regression, (ΦᵀΦ + n Λ⁻¹) c = Φᵀ y with the rows
-    of locations that are observed then: what a Gaussian process with the basis' kernel and nugget n expects.
+    At each hour, the coefficients c of a variable come from ridge regression, (ΦᵀΦ + n Λ⁻¹) c = Φᵀ y, with the rows of
+    locations that are observed then. They are the posterior mean of a Gaussian process with the basis' kernel and
+    nugget n.
 
     Args:
         num_features: Number D of functions of location.
@@ -46,7 +47,7 @@ class LocationField(nn.Module):
     def join(self, locations: Locations, y: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Coefficients `[1, T, D·V]` of values `[S, T, V]`, and where any value of their variable is observed.
 
-        The first values decide on the functions.
+        The first call chooses the functions.
 
         Args:
             locations: All locations.
@@ -102,7 +103,7 @@ class _Normal:
         return sum_over_processes(total) + self.ridge * c
 
     def solve(self) -> Tensor:
-        """c by conjugate gradients, preconditioned by the number of values; at once if all locations are observed."""
+        """c by conjugate gradients, preconditioned by the number of values; one pass if all locations are observed."""
         precondition = self.used / (self.counts + self.ridge)
         c = precondition * self.right
         residual = self.right * self.used - self._times(c)
@@ -128,6 +129,6 @@ def _check_number(locations: Locations, number: int) -> None:
         raise ValueError("the locations are unknown: use a datamodule that has them, or call vae.locations.set(...)")
     if len(locations.coordinates) != number:
         raise ValueError(
-            f"the data have {number} locations, and {len(locations.coordinates)} are known: give values of each of "
+            f"the data have {number} locations, and {len(locations.coordinates)} are known: give values of all of "
             "them, with missing ones masked"
         )

@@ -12,11 +12,12 @@ from gpvae.utils.linalg import cholesky
 
 #: Lengthscales on the sphere that are tried, in units of the spread of the locations.
 LENGTHSCALES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-#: Lengthscales of inputs such as height that are tried, in their standard deviations; the last is without effect.
+#: Lengthscales that are tried for inputs such as height, in their standard deviations; with the last, the input has no
+#: effect.
 INPUT_LENGTHSCALES = (0.5, 1.0, 2.0, 4.0, 8.0, 1e6)
-#: Shares of the variance that are tried for what varies from location to location.
+#: Nuggets that are tried: shares of the variance that are independent between locations.
 NUGGETS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
-#: Share of its values that a location must have for a variable to count in the choice.
+#: Share of values that must be observed at a location for a variable to count there in the choice.
 MIN_OBSERVED = 0.5
 
 
@@ -26,9 +27,9 @@ class LocationKernel:
 
     Attributes:
         scales: Lengthscale of each coordinate, `[P]`.
-        nugget: Share of the variance that varies from location to location.
-        amplitude: Variance of each variable, `[V]`, as errors at locations that are left out one by one say; at least
-            the mean square of its values, which is what remains to be said far away.
+        nugget: Share of the variance that is independent between locations.
+        amplitude: Variance of each variable, `[V]`, estimated from errors at locations that are left out one by one. It
+            is at least the mean square of the values, which is the error far away from all locations.
     """
 
     scales: Tensor
@@ -69,7 +70,7 @@ def correlation(x1: Tensor, x2: Tensor) -> Tensor:
 
 
 def _complete(values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Locations `[n]` at which a variable is observed often enough, and its values there, filled in by their mean."""
+    """Locations `[n]` at which a variable is observed often enough, and its values there, gaps filled by their mean."""
     rows = torch.nonzero(mask.double().mean(1) >= MIN_OBSERVED)[:, 0]
     values, mask = values[rows].where(mask[rows], 0.0), mask[rows]
     mean = values.sum(0) / mask.sum(0).clamp_min(1)
@@ -85,7 +86,7 @@ def _log_evidence(K: Tensor, rows: Tensor, values: Tensor) -> Tensor:
 
 
 def _amplitude(K: Tensor, rows: Tensor, values: Tensor) -> Tensor:
-    """The mean ratio of squared errors at locations that are left out to their variance, or the mean square."""
+    """The mean ratio of squared leave-one-out errors to their variance, or the mean square if that is larger."""
     if not len(rows):
         return torch.ones((), dtype=K.dtype, device=K.device)
     inverse = torch.cholesky_inverse(cholesky(K[rows][:, rows]))

@@ -1,4 +1,4 @@
-"""Where series are: latitude, longitude and other inputs of each location, and the sun above it."""
+"""Latitude, longitude and other inputs of each location, such as its height and the sun above it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -14,7 +14,7 @@ StaticInput = Literal["latitude", "longitude", "height", "land", "sun"]
 
 #: Inputs that change with the hour.
 CHANGING = frozenset({"sun"})
-#: Inputs that say where a location is, which positions already do.
+#: Inputs that positions already contain.
 WHERE = frozenset({"latitude", "longitude"})
 
 
@@ -22,8 +22,8 @@ class Locations(Resizable):
     """Locations of series, and inputs of encoder and decoder that depend on them, each of variance one.
 
     Args:
-        names: The inputs: `latitude`, `longitude`, `height`, `land`, the share of land, and `sun`, the mean of the
-            cosine of the sun's zenith angle over the hour before.
+        names: The inputs: `latitude`, `longitude`, `height`, `land` (the share of land) and `sun` (the mean of the
+            cosine of the sun's zenith angle over the hour before).
     """
 
     coordinates: Tensor
@@ -54,7 +54,7 @@ class Locations(Resizable):
 
     @property
     def known(self) -> bool:
-        """Whether there are any."""
+        """Whether any locations are known."""
         return len(self.coordinates) > 0
 
     def set(
@@ -64,7 +64,7 @@ class Locations(Resizable):
         origin: np.datetime64,
         mean_errors: Tensor | None = None,
     ) -> None:
-        """Set all locations, once; their inputs are standardised over them.
+        """Set all locations, once. Their inputs are standardised over all of them.
 
         Args:
             coordinates: Latitude and longitude in degrees, `[S, 2]`.
@@ -74,7 +74,7 @@ class Locations(Resizable):
                 `[V]`; none if not given.
 
         Raises:
-            ValueError: An input is not among them.
+            ValueError: An input is missing.
         """
         values = self._stack(coordinates, statics)
         assign(self.coordinates, coordinates)
@@ -87,7 +87,7 @@ class Locations(Resizable):
         self.origin.fill_(int(origin.astype("datetime64[s]").astype(np.int64)))
 
     def add(self, coordinates: Tensor, statics: Mapping[str, Tensor]) -> Tensor:
-        """Add locations, on the scale of those that are known, and return their indices."""
+        """Add locations, standardised like the known ones, and return their indices."""
         values = self._stack(coordinates, statics)
         indices = torch.arange(len(self.coordinates), len(self.coordinates) + len(coordinates))
         assign(self.coordinates, torch.cat([self.coordinates, coordinates.to(self.coordinates)]))
@@ -149,7 +149,7 @@ def located(stream: Any) -> tuple[Tensor, dict[str, Tensor], np.datetime64, Tens
         stream: A stream of series with `coordinates`, `statics` and `mean_errors`.
 
     Raises:
-        ValueError: It has none.
+        ValueError: The stream has no locations.
     """
     if not hasattr(stream, "statics"):
         raise ValueError(

@@ -1,8 +1,8 @@
 """Precisions of expansions, kept as weights along the stream instead of matrices.
 
-In an expansion f = φᵀu all latents have the same φ, so that the precision of observations with weights w is
-G = Lᵀ (Σ_t w_t φ_t φ_tᵀ) L. The sum follows from the weights: instead of M (M + 1) / 2 numbers, one is kept for each of
-some intervals of the horizon, over which the weights are taken to be even.
+In an expansion f = φᵀu, all latents have the same φ, so the precision of observations with weights w is
+G = Lᵀ (Σ_t w_t φ_t φ_tᵀ) L. The sum follows from the weights. Instead of M (M + 1) / 2 numbers, one number is kept for
+each interval of the horizon, and the weights are assumed to be even within an interval.
 """
 
 from collections.abc import Callable
@@ -25,10 +25,10 @@ NODES_PER_INTERVAL = 4
 
 
 class ExpansionPosterior(SeriesPosterior):
-    """A site for each series and latent dimension of an expansion; in the place of G, weights of intervals are kept.
+    """A site for each series and latent of an expansion, with weights of intervals instead of G.
 
-    What series and latents share, see `SeriesPosterior`, are weights. When a task ends, posterior means stay as they
-    are, and covariances become those of even weights.
+    Series and latents may share these weights, as they share G in `SeriesPosterior`. When a task ends, posterior means
+    stay as they are, and covariances become those of even weights.
     """
 
     inducing: CosineExpansion
@@ -50,7 +50,7 @@ class ExpansionPosterior(SeriesPosterior):
         return replace(kept, G=precision_of(self.past, self.L, kept.G)) if self.started else kept
 
     def _kept_of(self, series: Tensor | None) -> Site:
-        """The same with weights in the place of G."""
+        """The past site with weights instead of G."""
         site = super().site
         return site if series is None else self.select_series(site, series)
 
@@ -101,7 +101,7 @@ class ExpansionPosterior(SeriesPosterior):
 
 
 class ExpansionFieldPosterior(FieldPosterior, ExpansionPosterior):
-    """The same for a field."""
+    """An `ExpansionPosterior` for a field."""
 
 
 def num_intervals(family: CosineExpansion) -> int:
@@ -133,7 +133,7 @@ def precision_of(family: CosineExpansion, L: Tensor, weights: Tensor) -> Tensor:
 
 
 def stretched(sums: Tensor, former: Tensor, present: Tensor) -> Tensor:
-    """Sums over intervals of a horizon that has doubled, once or several times: pairs of them, and then zeros.
+    """Sums over intervals of a horizon that has doubled, once or several times: sums of pairs, followed by zeros.
 
     Args:
         sums: The sums, `[..., K]`, K even.
@@ -147,6 +147,6 @@ def stretched(sums: Tensor, former: Tensor, present: Tensor) -> Tensor:
 
 
 def common_weights(weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Weights of latents, `[1, L, K]`, as those of all, `[1, 1, K]`, and a factor for each latent, `[1, L, 1]`."""
+    """Weights of latents `[1, L, K]` as common weights `[1, 1, K]` and a factor for each latent `[1, L, 1]`."""
     scale = weights.mean(-1, keepdim=True).clamp_min(torch.finfo(weights.dtype).tiny)
     return (weights / scale).mean(1, keepdim=True), scale

@@ -1,4 +1,4 @@
-"""Sites in files: those of all processes are opened together, and checked to be those of one run."""
+"""Sites in files. The files of all processes are opened together, and must belong to one run."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,9 +18,9 @@ def open_rows(
     Args:
         folder: The folder of a task.
         shapes: Shape of a row, by name.
-        dtype: Type of all.
+        dtype: Data type of all rows.
         num_series: Number of series of all processes.
-        num_files: Number of processes that wrote.
+        num_files: Number of processes that wrote the files.
     """
     files = Files(folder, rank(), num_files)
     counts = [len(range(process, num_series, num_files)) for process in range(num_files)]

@@ -1,4 +1,4 @@
-"""What one training step of a GP-VAE sees."""
+"""The data of one training step of a GP-VAE."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,13 +19,13 @@ class Step(NamedTuple):
 
     Attributes:
         task: The task.
-        series: Series of the posterior, `[B]`; of a field the only one.
+        series: Series of the posterior, `[B]`; a field has only one.
         times: `[T]`.
-        y: What the encoder reads, `[B, T, V]`.
-        mask: Which of it is observed.
+        y: Values that the encoder reads, `[B, T, V]`.
+        mask: Which of them are observed.
         locations: The series or locations that the decoder writes.
-        sample_of: Of a field, the values of these locations, see `GPVAE.bound`.
-        num_values: Number of values that the bound stands for.
+        sample_of: For a field, the values of these locations; see `GPVAE.bound`.
+        num_values: Number of values that the bound covers.
         num_locations: Number of locations.
     """
 
@@ -41,7 +41,7 @@ class Step(NamedTuple):
 
     @classmethod
     def of(cls, task: SeriesTask, series: Tensor, times: Tensor, y: Tensor, mask: Tensor) -> "Step":
-        """The step for a batch of series: these series, the whole field, or the field by a sample of its locations.
+        """The step for a batch of series: these series, the whole field, or a sample of the locations of a field.
 
         Gradients are averaged over processes with different series, so counts are averaged over processes too.
         """
@@ -57,7 +57,7 @@ class Step(NamedTuple):
         return cls(task, *whole, series, sample_of, field.num_values, num_series)
 
     def bound(self, draws: Draws, left_out: float) -> Tensor:
-        """The bound for each value.
+        """The bound per value.
 
         Args:
             draws: The random numbers.

@@ -1,4 +1,4 @@
-"""Errors of the libraries that read a file, told as one of the file."""
+"""Errors of the libraries that read a file, raised as errors that name the file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ PACKAGES = ("datamodules", "gpvae")
 
 @contextmanager
 def explained(name: str) -> Iterator[None]:
-    """Raise anything that a library raises for a damaged file as an error that names it; our own errors as they are.
+    """Raise errors of libraries as an error that names the damaged file. Our own errors are not changed.
 
     Args:
         name: The name of the file in messages.

@@ -1,4 +1,4 @@
-"""ERA5 files of any layout, read at once."""
+"""Read ERA5 files of any layout in one call."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ def read_era5(paths: str | Iterable[str] | xr.Dataset, variables: Iterable[str] 
     """Read ERA5 files of any layout as one dataset over `time`, `latitude` and `longitude`.
 
     Args:
-        paths: Names of files, or patterns; or a dataset of xarray.
+        paths: Names of files, or patterns; or an xarray dataset.
         variables: Long or short names; all that change with time if not given.
     """
     with Archive(paths) as archive:

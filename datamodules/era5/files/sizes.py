@@ -1,4 +1,4 @@
-"""What a file takes to be opened, known from its metadata: small files may ask for more memory than there is."""
+"""Memory that a file takes, estimated from its metadata: small files may need more memory than there is."""
 
 import gzip
 import math
@@ -21,7 +21,7 @@ class StoredArray(NamedTuple):
 
     Args:
         shape: Its shape.
-        chunk: The shape of the pieces that are read at once; None if they are of any size.
+        chunk: The shape of the pieces that are read at once; None if they may have any size.
     """
 
     shape: tuple[int, ...]
@@ -44,7 +44,7 @@ def check_arrays(arrays: Iterable[StoredArray], name: str) -> None:
 
 
 def check_number(count: int, kind: str, name: str) -> None:
-    """Raise if there are too many variables or levels, each of which takes a while.
+    """Raise if there are too many variables or levels, each of which takes time to read.
 
     Args:
         count: Their number.
@@ -71,7 +71,7 @@ def check_table(path: Path, name: str, *, compressed: bool) -> None:
     Args:
         path: The file.
         name: Its name in messages.
-        compressed: Whether it is compressed by gzip, whose size is found by unpacking it as far as it fits.
+        compressed: Whether it is compressed by gzip. Its size is then found by unpacking it as far as it fits.
     """
     size = path.stat().st_size
     remedy = "write it as netCDF, or cut it"
@@ -92,7 +92,7 @@ def check_selection(num_locations: int, num_times: int, num_variables: int, byte
         num_locations: The number of locations.
         num_times: The number of times that are in memory together.
         num_variables: The number of variables.
-        bytes_each: What each value takes, with its copies.
+        bytes_each: Bytes that each value takes, with its copies.
         remedy: What to do.
     """
     plural = "s" if num_variables > 1 else ""
