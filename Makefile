@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 PYTEST := OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks example test test-fast lint types check docs dist reproduce smoke
+.PHONY: help setup hooks example test test-fast test-ci lint types check docs dist reproduce smoke
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ test: $(STAMP)  ## run every test
 test-fast: $(STAMP)  ## run the tests that are not slow
 	$(PYTEST) -m "not slow"
 
+test-ci: $(STAMP)  ## run the tests that are not slow, and a few of the slow ones
+	$(PYTEST) -m "not slow or ci"
+
 lint: $(STAMP)  ## check style, formatting and which package imports which
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
@@ -37,7 +40,7 @@ lint: $(STAMP)  ## check style, formatting and which package imports which
 types: $(STAMP)  ## check types
 	.venv/bin/mypy
 
-check: lint types test  ## lint, types and test: what CI runs
+check: lint types test-ci  ## lint, types and tests: what CI runs
 
 docs: $(STAMP)  ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet

@@ -35,6 +35,7 @@ DATA: dict[str, Any] = {
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
+@pytest.mark.ci
 def test_two_processes_learn_resume_and_predict_as_one(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     for folder, batch_size in ((one, 4), (two, 2)):
@@ -116,6 +117,7 @@ def test_two_processes_learn_in_closed_form_as_one_does_and_resume(options: dict
     assert_same_predictions(tmp_path / RUN, tmp_path / "runs" / "two" / "seed_3")
 
 
+@pytest.mark.ci
 def test_two_processes_learn_and_predict_a_field_as_one_does(tmp_path: Path) -> None:
     field = MODEL | {"latents": "field", "consolidation": "both"}
     write_config(tmp_path, model=field, data=DATA | {"points": 5, "num_tasks": 2, "epochs_per_task": 5})

@@ -16,6 +16,7 @@ COMMAND = "make setup && .venv/bin/lightning fit -c configs/era5_ohsvgp.yaml"
 
 
 @pytest.mark.slow
+@pytest.mark.ci
 def test_the_shipped_stream_is_learnt_and_remembered_with_calibrated_intervals(tmp_path: Path) -> None:
     assert f"```sh\n{COMMAND}\n" in (ROOT / "README.md").read_text()
     fewer = ("--data.points", "8", "--data.batch_size", "4", "--figures.every_n_tasks", "5")

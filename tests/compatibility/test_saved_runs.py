@@ -42,6 +42,7 @@ def gpvae(folder: Path, *words: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.ci
 def test_a_run_resumes_and_predicts(name: str, run: Path, tmp_path: Path) -> None:
     shutil.copy(run / "config.yaml", tmp_path / "config.yaml")
     gpvae(tmp_path, "fit", "-c", "config.yaml", "--data.init_args.stop_after", "null", "--ckpt_path", "last")

@@ -27,6 +27,7 @@ WITH_CODE = [page for page in PAGES if page.parent != RENDERED and any(blocks(pa
 
 def parameters() -> list[object]:
     marks = {page: [pytest.mark.slow] if name(page) in SLOW else [] for page in WITH_CODE}
+    marks[ROOT / "README.md"].append(pytest.mark.ci)
     return [pytest.param(page, id=name(page), marks=marks[page]) for page in WITH_CODE]
 
 

@@ -16,6 +16,7 @@ RUN = Path("runs") / "era5_ohsvgp" / "seed_1"
 
 
 @pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.filterwarnings("ignore")  # Lightning's, about small data
 def test_the_lines_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (block,) = [block for block in blocks(ROOT / "README.md") if block.note == NOTE]

@@ -43,6 +43,7 @@ def expected(paths: list[Path]) -> set[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.ci
 def test_built_installed_and_run(tmp_path: Path) -> None:
     checkout, installed, empty = (tmp_path / name for name in ("checkout", "installed", "empty"))
     empty.mkdir()

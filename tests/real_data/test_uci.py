@@ -40,7 +40,7 @@ def test_path_memory_is_within_003_of_ovc(
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::gpvae.MisfitWarning")
+@pytest.mark.filterwarnings("ignore::gpvae.MisfitWarning", "ignore::gpvae.ResolutionWarning")
 def test_powerplant_by_norm_wants_a_longer_lengthscale(real_data: Callable[[str], Path]) -> None:
     """One input of Powerplant takes only 634 values and serves as an identity for each.
 
