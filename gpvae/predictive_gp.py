@@ -23,7 +23,7 @@ from gpvae.likelihoods import PointLikelihood, check_likelihood, is_gaussian, pr
 from gpvae.observations.conditioning import ConditionedProcess, MemoryProcess
 from gpvae.observations.recent_points import RecentPoints
 from gpvae.streaming import StreamingPosterior
-from gpvae.utils import checks
+from gpvae.utils import checks, labelled
 from gpvae.utils.describe import describe
 from gpvae.utils.linalg import cholesky, matvec
 from gpvae.utils.resizable import rename_former_children
@@ -33,6 +33,7 @@ from gpvae.utils.transactional import Transactional
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 Arrays = ArrayLike | Tensor
 
@@ -156,6 +157,16 @@ class PredictiveGP(Transactional):
                 added = torch.diag_embed(likelihood.noise.expand(f.mean.shape))
                 return MultivariateNormal(f.mean, to_linear_operator(f.covariance_matrix + added))
             return predictive(likelihood, f.mean, f.variance)
+
+    @torch.no_grad()
+    def predict_table(self, x: Arrays, quantiles: Sequence[float] = (0.05, 0.95)) -> "DataFrame":
+        """Predictions as a pandas table: mean, standard deviation and quantiles, labelled like the inputs.
+
+        Args:
+            x: Inputs `[N]` or `[N, D]`: an index, series, table or coordinate of pandas or xarray, or numbers.
+            quantiles: Probabilities.
+        """
+        return labelled.table(x, self.predict(x), quantiles)
 
     @one_at_a_time
     @torch.no_grad()
