@@ -5,6 +5,7 @@ from pathlib import Path
 
 import netCDF4
 import xarray as xr
+from xarray.backends.netCDF4_ import NETCDF4_PYTHON_LOCK
 
 from datamodules.era5.files.classic_netcdf import expected_size
 from datamodules.era5.files.damage import explained
@@ -59,8 +60,11 @@ def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
 
 
 def _arrays(path: Path) -> list[StoredArray]:
-    """The shapes and chunks of all variables, without reading any."""
-    with netCDF4.Dataset(path) as data:
+    """The shapes and chunks of all variables, without reading any.
+
+    The library is not safe for threads, so that this takes the lock with which xarray calls it.
+    """
+    with NETCDF4_PYTHON_LOCK, netCDF4.Dataset(path) as data:
         chunks = [variable.chunking() for variable in data.variables.values()]
         return [
             StoredArray(variable.shape, tuple(chunk) if isinstance(chunk, list) else None)
