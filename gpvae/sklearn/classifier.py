@@ -3,14 +3,12 @@
 from typing import Self
 
 import numpy as np
-from gpytorch.kernels import Kernel
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import validate_data
 
 from gpvae.estimators import Blueprint, LabelModel
-from gpvae.inducing import InducingVariables
 from gpvae.sklearn.estimator import OnlineEstimator, as_tensor
 
 
@@ -35,21 +33,6 @@ class OnlineGPClassifier(ClassifierMixin, OnlineEstimator):
 
     model_: LabelModel
     classes_: np.ndarray
-
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        *,
-        inducing: InducingVariables | str = "PivotedPoints",
-        num_inducing: int = 100,
-        fit_hyperparameters: bool = True,
-        warm_up: int = 200,
-    ) -> None:
-        self.kernel = kernel
-        self.inducing = inducing
-        self.num_inducing = num_inducing
-        self.fit_hyperparameters = fit_hyperparameters
-        self.warm_up = warm_up
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from scratch, with all points as one batch.

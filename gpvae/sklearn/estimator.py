@@ -16,13 +16,22 @@ from gpvae.inducing import InducingVariables
 class OnlineEstimator(BaseEstimator):
     """Common parameters, which the estimators document, and conversion of inputs."""
 
-    kernel: Kernel | None
-    inducing: InducingVariables | str
-    num_inducing: int
-    fit_hyperparameters: bool
-    warm_up: int
-
     model_: Any
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        inducing: InducingVariables | str = "PivotedPoints",
+        num_inducing: int = 100,
+        fit_hyperparameters: bool = True,
+        warm_up: int = 200,
+    ) -> None:
+        self.kernel = kernel
+        self.inducing = inducing
+        self.num_inducing = num_inducing
+        self.fit_hyperparameters = fit_hyperparameters
+        self.warm_up = warm_up
 
     def _inputs(self, X: ArrayLike) -> Tensor:
         """Inputs `[N, D]` to predict at."""

@@ -48,12 +48,14 @@ class OnlineGPRegressor(RegressorMixin, OnlineEstimator):
         fit_hyperparameters: bool = True,
         warm_up: int = 200,
     ) -> None:
-        self.kernel = kernel
+        super().__init__(
+            kernel,
+            inducing=inducing,
+            num_inducing=num_inducing,
+            fit_hyperparameters=fit_hyperparameters,
+            warm_up=warm_up,
+        )
         self.likelihood = likelihood
-        self.inducing = inducing
-        self.num_inducing = num_inducing
-        self.fit_hyperparameters = fit_hyperparameters
-        self.warm_up = warm_up
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from scratch, with all points as one batch.
