@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from gpytorch.likelihoods import Likelihood
 from torch import Tensor, nn
@@ -19,6 +19,9 @@ from gpvae.observations import Observations
 from gpvae.predictive_gp import Arrays, PredictiveGP
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils import checks
+
+#: Maximum number of points to whose exact evidence hyperparameters are fitted.
+MAX_EXACT = 2000
 
 
 class OnlineGP(PredictiveGP):
@@ -50,9 +53,9 @@ class OnlineGP(PredictiveGP):
         y: Arrays,
         *,
         noise: Arrays | float | None = None,
-        max_exact: int = 2000,
+        max_exact: int = MAX_EXACT,
         shortest: float | None = None,
-    ) -> "OnlineGP":
+    ) -> Self:
         """Fit the hyperparameters of kernel, likelihood and mean to one batch, without absorbing it.
 
         L-BFGS from several starts, within bounds, on the evidence of an exact GP, or on the sparse bound if there are
@@ -66,14 +69,17 @@ class OnlineGP(PredictiveGP):
             shortest: Shortest lengthscale allowed, relative to the extent of the inputs; see `hyperparameters.fit`.
         """
         with self.all_or_nothing():
-            batch = self._batch(x, y, noise=noise).complete()
-            self._fit_mean(batch, by_kernel=False)
-            x, (y, likelihood) = batch.x, batch.centred(self.likelihood, self.mean(batch.x))
-            exact = is_gaussian(self.likelihood) and len(x) <= max_exact
-            objective = None if exact else lambda: self._trial_bound(x, y, likelihood)
-            hyperparameters.fit(self.kernel, likelihood, x, y, make_objective=objective, shortest=shortest)
-            self._fit_mean(batch)
+            self._fit(self._batch(x, y, noise=noise).complete(), max_exact, shortest)
         return self
+
+    def _fit(self, batch: Observations, max_exact: int = MAX_EXACT, shortest: float | None = None) -> None:
+        """Fit to a batch without missing values; see `fit_hyperparameters`."""
+        self._fit_mean(batch, by_kernel=False)
+        x, (y, likelihood) = batch.x, batch.centred(self.likelihood, self.mean(batch.x))
+        exact = is_gaussian(self.likelihood) and len(x) <= max_exact
+        objective = None if exact else lambda: self._trial_bound(x, y, likelihood)
+        hyperparameters.fit(self.kernel, likelihood, x, y, make_objective=objective, shortest=shortest)
+        self._fit_mean(batch)
 
     def _fit_mean(self, batch: Observations, *, by_kernel: bool = True) -> None:
         """Fit the prior mean to Gaussian targets of the first batch, by generalised or ordinary least squares."""

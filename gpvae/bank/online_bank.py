@@ -4,6 +4,7 @@ import copy
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -103,31 +104,8 @@ class Bank(PredictiveBank):
         self.register_buffer("dof", torch.full(shape, PRIOR_DOF, dtype=torch.float64))
         self.register_buffer("square", torch.full(shape, PRIOR_DOF - 2, dtype=torch.float64))
 
-    def fit_hyperparameters(
-        self,
-        x: Arrays,
-        y: Arrays,
-        *,
-        noise: Arrays | float | None = None,
-        max_exact: int = 2000,
-        shortest: float | None = None,
-    ) -> "Bank":
-        """Build the bank from a batch, without absorbing it; `update` does so with the first batch.
-
-        Args:
-            x: Inputs `[N]` or `[N, D]`, or times.
-            y: Targets `[*L, N]`; points at which one is NaN are left out.
-            noise: Known noise variances of the points, `[N]` or `[*L, N]`.
-            max_exact: Maximum number of points for an exact GP; see `OnlineGP.fit_hyperparameters`.
-            shortest: Shortest lengthscale of the fitted member, relative to the extent of the inputs.
-        """
-        with self.all_or_nothing():
-            batch = self._batch(x, y, noise=noise).complete()
-            self._build(batch, max_exact=max_exact, shortest=shortest)
-        return self
-
-    def _build(self, batch: Observations, **options: Any) -> None:
-        """Fit a kernel to a batch, and spread the members around it."""
+    def _fit(self, batch: Observations, *options: Any) -> None:
+        """Build the bank: fit a kernel to a batch, and spread the members around it."""
         if self.size is None or self.posterior.started:
             raise ValueError(
                 "a bank is built once, before its first update"
@@ -143,7 +121,7 @@ class Bank(PredictiveBank):
         single = OnlineGP(copy.deepcopy(self.inducing), kernel, likelihood, mean=self.mean.mean)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HyperparameterWarning)  # it is one member of many
-            single.fit_hyperparameters(batch.x, batch.y, noise=batch.noise, **options)
+            single._fit(replace(batch, weights=None), *options)
         assert self.size is not None
         spread(self.kernel, self.likelihood, single.kernel, single.likelihood, batch.x, self.size)
         if self.mean.can_be_fitted:
@@ -158,7 +136,7 @@ class Bank(PredictiveBank):
 
     def _prepare(self, batch: Observations) -> None:
         if not self.built:
-            self._build(batch.complete())
+            self._fit(batch.complete())
 
     def update(self, x: Arrays, y: Arrays, *, train_hyperparameters: bool = False, **options: Any) -> "Bank":
         """Absorb a batch; see `OnlineGP.update`. The bank is built from the first one.
