@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from lightning import LightningModule
@@ -11,9 +11,10 @@ from torch.distributions import Distribution
 
 from gpvae.metrics import Foresight, ForesightCell, Score, TaskScores
 from gpvae.modules.configuration import Differences, check_same_configuration
+from gpvae.utils.counters import Counters
 
 
-class ContinualModule(LightningModule):
+class ContinualModule(Counters, LightningModule):
     """A module that learns a stream of tasks, led through it by `callbacks.ContinualLearning`.
 
     Of task k, counted from 0: `begun` is k + 1 from its first step on, `learned` is k + 1 once it is consolidated.
@@ -27,8 +28,9 @@ class ContinualModule(LightningModule):
         last_foresight: Prequential scores of the last task that was foreseen.
     """
 
-    begun: Tensor
-    learned: Tensor
+    counters: ClassVar[tuple[str, ...]] = ("begun", "learned")
+    begun: int
+    learned: int
     #: Options that may change between two tasks if the user accepts it.
     changeable: frozenset[str] = frozenset()
     #: Whether the user accepts that they differ from the checkpoint that a run is resumed from.
@@ -40,8 +42,7 @@ class ContinualModule(LightningModule):
 
     def __init__(self, metrics: Sequence[str], num_variables: int = 1) -> None:
         super().__init__()
-        self.register_buffer("begun", torch.zeros((), dtype=torch.int64))
-        self.register_buffer("learned", torch.zeros((), dtype=torch.int64))
+        self._start_counters()
         self.scores = TaskScores(metrics, num_variables)
         self.last_scores: list[Score] = []
         self.foresight = Foresight(metrics, num_variables)
@@ -138,7 +139,7 @@ class ContinualModule(LightningModule):
             self.foresight.update(*self.predictive(batch), lead, self.variable_of(batch))
         if known:
             names = self._variable_names() if self.scores.num_variables > 1 else [""]
-            self.last_foresight = self.foresight.cells(int(self.begun) + 1, names)
+            self.last_foresight = self.foresight.cells(self.begun + 1, names)
             self.learn_from_foresight()
 
     def learn_from_foresight(self) -> None:
@@ -160,9 +161,9 @@ class ContinualModule(LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log `nlpd/task_03`, ..., `nlpd/seen` and `nlpd_by_variable/t2m`, against the number of tasks learnt."""
-        self.log("step", self.learned.float(), sync_dist=True)
+        self.log("step", float(self.learned), sync_dist=True)
         variables = self._variable_names() if self.scores.num_variables > 1 else []
-        scores = self.scores.compute(int(self.learned), variables)
+        scores = self.scores.compute(self.learned, variables)
         complete = getattr(getattr(self.trainer, "datamodule", None), "scores_all_tasks", True)
         self.last_scores = [score for score in scores if complete or score.task is not None]
         for score in self.last_scores:

@@ -1,8 +1,10 @@
 """Random numbers that depend on what they are for."""
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import kstest
 
 from gpvae.vae.keyed_noise import Draws
 
@@ -32,8 +34,20 @@ def test_other_seeds_occasions_purposes_and_series_have_other_numbers_and_all_ar
     assert correlation.abs().max() < 0.75
 
 
-def test_choices_are_common_to_all_series() -> None:
-    first, second = (Draws(0, "train", step).choices(256, 64) for step in (1, 2))
-    assert torch.equal(first, Draws(0, "train", 1).choices(256, 64))
-    assert not torch.equal(first, second)
-    assert 0 <= int(first.min()) <= int(first.max()) < 256
+def test_numbers_do_not_depend_on_the_floating_point_type() -> None:
+    draws, series = Draws(0, "train", 1), torch.arange(3)
+    torch.testing.assert_close(draws.normal(series, 7, dtype=torch.float32), draws.normal(series, 7).float())
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2], ids=["steps", "series", "positions"])
+def test_neighbours_are_independent(axis: int) -> None:
+    numbers = torch.stack([Draws(0, "train", step).normal(torch.arange(50), 40) for step in range(50)])
+    size = numbers.shape[axis] - 1
+    first, second = numbers.narrow(axis, 0, size), numbers.narrow(axis, 1, size)
+    for of in (lambda value: value, lambda value: (value**2 - 1) / 2**0.5):
+        assert abs(float((of(first) * of(second)).mean())) < 4 / first.numel() ** 0.5
+
+
+def test_all_have_the_distribution_of_normal_numbers() -> None:
+    numbers = Draws(3, "evaluate").normal(torch.arange(100), 1000).flatten()
+    assert kstest(numbers.numpy(), "norm").pvalue > 0.01
