@@ -1,20 +1,21 @@
 """The times of a stream in constant memory: moments of intervals instead of times."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
-#: Number of nodes that stand for the times of an interval.
-NODES_PER_INTERVAL = 2
+#: Largest number of nodes that stand for the times of an interval.
+MAX_NODES = 16
 
 
 @dataclass(frozen=True)
 class ObservedTimes:
     """The observed times of a stream, as moments in each of K equal intervals of a horizon.
 
-    In sums over time, mean ± standard deviation of the times in an interval stand for them, each with half their
-    weight. This is exact for parabolas, for cubics if times are evenly spaced, and for intervals with one or two times.
+    In sums over time, evenly spaced nodes with the same mean and variance stand for the times of an interval: as many
+    as there are times, up to `MAX_NODES`. This is exact for parabolas, and for times that are evenly spaced.
 
     Attributes:
         origin: Where the horizon begins.
@@ -37,19 +38,21 @@ class ObservedTimes:
         index, _ = self._place(times)
         return weights.new_zeros(*weights.shape[:-1], self.moments.shape[-1]).index_add_(-1, index, weights)
 
-    @property
+    @cached_property
     def nodes(self) -> Tensor:
-        """The nodes of the intervals that have been observed, `[2 K']`."""
-        seen = self._seen
-        number, total, squares = self.moments[:, seen]
+        """The nodes of all intervals, `[N]`."""
+        index, sizes = self._interval, self._sizes
+        number, total, squares = self.moments
         mean = total / number
-        spread = (squares / number - mean**2).clamp_min(0).sqrt()
-        positions = seen[:, None] + torch.stack([mean - spread, mean + spread], -1)
-        return self.origin + self.length / self.moments.shape[-1] * positions.flatten()
+        deviation = (squares / number - mean**2).clamp_min(0).sqrt()
+        rank = torch.arange(len(index), device=index.device) - (sizes.cumsum(0) - sizes)[index]
+        spacing = (12 / (sizes**2 - 1).clamp_min(1)).sqrt()  # of nodes with a variance of one
+        positions = mean[index] + (deviation * spacing)[index] * (rank - (sizes[index] - 1) / 2)
+        return self.origin + self.length / len(number) * (index + positions)
 
     def at_nodes(self, sums: Tensor) -> Tensor:
-        """The weights of the nodes, `[..., 2 K']`, given sums of weights over intervals, `[..., K]`."""
-        return sums[..., self._seen].repeat_interleave(NODES_PER_INTERVAL, -1) / NODES_PER_INTERVAL
+        """The weights of the nodes, `[..., N]`, given sums of weights over intervals, `[..., K]`."""
+        return (sums / self._sizes.clamp_min(1))[..., self._interval]
 
     def stretched(self, length: Tensor) -> "ObservedTimes":
         """The same times in the intervals of a horizon that has doubled, once or several times."""
@@ -60,10 +63,15 @@ class ObservedTimes:
             moments, former = _followed_by_zeros(torch.stack(pairs)), 2 * former
         return replace(self, length=length, moments=moments)
 
-    @property
-    def _seen(self) -> Tensor:
-        """The intervals that have been observed."""
-        return self.moments[0].nonzero()[:, 0]
+    @cached_property
+    def _sizes(self) -> Tensor:
+        """The number of nodes of each interval, `[K]`."""
+        return self.moments[0].clamp_max(MAX_NODES).long()
+
+    @cached_property
+    def _interval(self) -> Tensor:
+        """The interval of each node, `[N]`."""
+        return torch.arange(len(self._sizes), device=self._sizes.device).repeat_interleave(self._sizes)
 
     def _place(self, times: Tensor) -> tuple[Tensor, Tensor]:
         """The interval of each time, and the position in it from 0 to 1."""

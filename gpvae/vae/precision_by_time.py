@@ -21,9 +21,6 @@ from gpvae.vae.field import FieldPosterior
 from gpvae.vae.observed_times import ObservedTimes, stretched
 from gpvae.vae.series_posterior import SeriesPosterior, SiteOf
 
-#: Number of intervals for each cosine: the product of two cosines has twice the frequency of each.
-INTERVALS_PER_COSINE = 2
-
 
 class PosteriorByTime(SeriesPosterior):
     """A site for each series and latent that keeps weights of intervals, `[..., K]`, as its G.
@@ -129,8 +126,8 @@ class ExpansionFieldPosterior(FieldPosterior, ExpansionPosterior):
 
 
 def num_intervals(family: ChosenCosines) -> int:
-    """The number of intervals K."""
-    return INTERVALS_PER_COSINE * family.num_inducing
+    """The number of intervals K: as many as inducing variables, and even, so that two can become one."""
+    return family.num_inducing + family.num_inducing % 2
 
 
 def precision_of(family: CosineExpansion, L: Tensor, observed: ObservedTimes, weights: Tensor) -> Tensor:

@@ -31,7 +31,7 @@ def test_means_and_precisions_are_counted_and_what_follows_from_them_is_not() ->
     gp.begin_task(*data.task_data(0))
     gp.end_task()
     kept = numbers_kept(gp)
-    assert kept["precisions"] == 2 * 6 * (1 + 3)  # a number of observations and three moments of each interval
+    assert kept["precisions"] == 6 * (1 + 3)  # a number of observations and three moments of each interval
     assert kept["means"] == 3 * 2 * (6 + 1)
     assert "networks" not in kept
     assert kept["other"] < 300

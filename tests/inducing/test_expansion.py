@@ -79,8 +79,8 @@ def test_weights_of_intervals_give_nearly_the_precision_of_the_observations() ->
         torch.linalg.inv(identity_like(G) + part) for part in (precision_of(family, frame.L, observed, kept), G)
     )
     var, exact = (torch.einsum("lmt,blmn,lnt->blt", a, part, a) for part in (covariance, expected))
-    assert torch.allclose(var, exact, rtol=0.1)
-    assert torch.allclose(var.mean(-1), exact.mean(-1), rtol=0.02)
+    assert torch.allclose(var, exact, rtol=0.25)
+    assert torch.allclose(var.mean(-1), exact.mean(-1), rtol=0.05)
 
 
 def test_common_weights_of_proportional_ones_are_exact() -> None:

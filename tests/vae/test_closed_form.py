@@ -79,7 +79,7 @@ def test_with_enough_variables_it_is_the_exact_gp(missing: float, power: float) 
 
 @pytest.mark.parametrize("power", [0.0, 0.5])
 def test_each_variable_of_each_series_is_an_online_gp(power: float) -> None:
-    """Within a horizon whose intervals have at most two times each."""
+    """Within a horizon, with evenly spaced times in each interval."""
     tasks = weather()
     module = learnt(tasks, num_inducing=40, power=power)
     at = torch.linspace(0, HOURS - 1, 30, dtype=torch.float64)
@@ -116,7 +116,7 @@ def test_a_stream_that_outgrew_its_horizon_has_the_precisions_of_a_longer_one(mi
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_few_numbers_stand_for_precisions(missing: float) -> None:
-    """With many times in each interval, and variances within five per cent."""
+    """With many times in each interval, and variances within a tenth."""
     tasks = weather(missing)
     module = learnt(tasks, num_inducing=12)
     times, _, mask = everything(tasks)
@@ -127,7 +127,7 @@ def test_few_numbers_stand_for_precisions(missing: float) -> None:
     h = torch.zeros(NUM_SERIES, NUM_VARIABLES, 12, dtype=torch.float64)
     exact, ours = (Posterior.from_site(Site(h[..., 0], h, part)) for part in (G, module.gp.site_of().G))
     var, expected = features.marginals(ours)[1], features.marginals(exact)[1]
-    torch.testing.assert_close(var.expand_as(expected), expected, rtol=0.05, atol=0)
+    torch.testing.assert_close(var.expand_as(expected), expected, rtol=0.1, atol=0)
 
 
 def test_complete_series_share_one_precision_until_a_value_is_missing() -> None:

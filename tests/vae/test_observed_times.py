@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from gpvae.vae.observed_times import ObservedTimes, stretched
+from gpvae.vae.observed_times import MAX_NODES, ObservedTimes, stretched
 
 ORIGIN, LENGTH, NUM_INTERVALS = 10.0, 48.0, 8
 instants = st.lists(st.floats(ORIGIN, ORIGIN + LENGTH), min_size=1, max_size=40)
@@ -34,13 +34,22 @@ def test_parabolas_are_integrated_exactly(values: list[float]) -> None:
         torch.testing.assert_close(integral(times, degree), expected, atol=1e-6, rtol=1e-6)
 
 
-@given(st.lists(st.sampled_from(range(NUM_INTERVALS)), min_size=1, max_size=8, unique=True), st.floats(0.01, 0.49))
-def test_one_or_two_times_in_an_interval_are_its_nodes(intervals: list[int], offset: float) -> None:
+@given(
+    st.lists(st.sampled_from(range(NUM_INTERVALS)), min_size=1, max_size=8, unique=True),
+    st.integers(1, MAX_NODES),
+    st.floats(0.01, 0.05),
+)
+def test_evenly_spaced_times_are_the_nodes(intervals: list[int], number: int, spacing: float) -> None:
     width = LENGTH / NUM_INTERVALS
-    pairs = [ORIGIN + width * (number + part) for number in sorted(intervals) for part in (offset, 1 - offset)]
-    torch.testing.assert_close(observed(pairs).nodes, tensor(pairs))
-    singles = pairs[::2]
-    torch.testing.assert_close(observed(singles).nodes, tensor(singles).repeat_interleave(2), atol=1e-6, rtol=0)
+    times = [ORIGIN + width * (i + 0.1 + j * spacing) for i in sorted(intervals) for j in range(number)]
+    torch.testing.assert_close(observed(times).nodes, tensor(times), atol=1e-6, rtol=0)
+
+
+@given(instants)
+def test_weights_keep_their_sum(values: list[float]) -> None:
+    times = observed(values)
+    weights = torch.arange(1.0, len(values) + 1, dtype=torch.float64)
+    torch.testing.assert_close(times.at_nodes(times.sums(tensor(values), weights)).sum(), weights.sum())
 
 
 @given(instants, instants)
@@ -58,6 +67,6 @@ def test_a_longer_horizon_keeps_times_and_weights(values: list[float], factor: i
     torch.testing.assert_close(kept, longer.sums(tensor(inside), weights))
 
 
-def test_a_horizon_without_extent_has_one_node_twice() -> None:
+def test_a_horizon_without_extent_has_its_origin_as_nodes() -> None:
     times = observed([ORIGIN, ORIGIN], length=0.0)
     assert times.nodes.tolist() == [ORIGIN, ORIGIN]
