@@ -265,6 +265,6 @@ class OnlineGP(PredictiveGP):
 
     def _trial_bound(self, x: Tensor, y: Tensor, likelihood: Likelihood) -> Callable[[], Tensor]:
         """The bound of a posterior that starts with x, as a function of the hyperparameters."""
-        trial = StreamingPosterior(copy.deepcopy(self.inducing))
+        trial = StreamingPosterior(copy.deepcopy(self.inducing)).to(x.device)
         trial.begin(self.kernel, x)
         return best_bound(trial, self.kernel, likelihood, x, y)

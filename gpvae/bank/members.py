@@ -109,8 +109,8 @@ def spread(members: Kernel, likelihood: Likelihood, fitted: Kernel, noise: Likel
     first = _log_factors(lengthscales, x)
     if first is None:  # no lengthscale to vary: all members differ in noise or variance
         num_factors, num_levels, first = 1, num, (0.0, 0.0)
-    factors = torch.linspace(*first, num_factors).double().repeat_interleave(num_levels)
-    levels = torch.linspace(low, high, num_levels).double().repeat(num_factors)
+    factors = torch.linspace(*first, num_factors).to(x).repeat_interleave(num_levels)
+    levels = torch.linspace(low, high, num_levels).to(x).repeat(num_factors)
     own = torch.zeros_like(levels)
     if by_noise:
         variance = fitted(x[:1], diag=True).mean(-1)  # of the function, [*L]

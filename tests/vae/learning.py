@@ -21,7 +21,7 @@ def learn(module: SVGPVAE, data: Data, steps: int = 3) -> None:
     optimiser = module.configure_optimizers()
     for step in range(steps):
         optimiser.zero_grad()
-        module.training_step((torch.arange(len(data[1])), *data), step).backward()
+        module.training_step((torch.arange(len(data[1]), device=data[1].device), *data), step).backward()
         for parameter in module.frozen_parameters():
             parameter.grad = None
         optimiser.step()
