@@ -115,7 +115,7 @@ def test_small_targets() -> None:
     """Noise may be below the bound of gpytorch's default constraint; the strongest member has it nevertheless."""
     gp = learnt(Bank(CosS(40), rbf(), gaussian(), size=4), batches(scale=1e-3))
     _, likelihood = gp.strongest()
-    assert 0 < float(likelihood.noise) < 1e-5
+    assert 0 < float(likelihood.noise.detach()) < 1e-5
     torch.testing.assert_close(likelihood.noise[0], gp._noise_of_members()[gp.strongest_member, 0])
 
 
