@@ -38,13 +38,13 @@ WEATHER: dict[str, Any] = {
     "epochs_per_task": 6,
 }
 POINTS: dict[str, Any] = {"num_inducing": 10, "hyperparameters": "fixed", "lengthscale": 0.5, "noise": 0.01}
+TRAINED: dict[str, Any] = {"method": "OSGPR", "num_inducing": 10, "hyperparameters": "train_first_task"}
 TOY: dict[str, Any] = {"kind": "figure_1", "num_tasks": 3, "batch_size": 5}
 #: Model and data of each kind of run: their classes and arguments.
 KINDS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "closed form": ("StreamingGP", POINTS, "Toy", TOY),
     "free form": ("StreamingGP", POINTS | {"method": "OHSVGP"}, "Toy", TOY | {"steps_per_epoch": 20}),
-    "kernel trained": ("StreamingGP", {"method": "OSGPR", "num_inducing": 10, "hyperparameters": "train_first_task"})
-    + ("Toy", TOY | {"steps_per_epoch": 20, "batch_size": None}),
+    "kernel trained": ("StreamingGP", TRAINED, "Toy", TOY | {"steps_per_epoch": 20, "batch_size": None}),
     "bank": ("StreamingGP", {"num_inducing": 10, "hyperparameters": "bank", "bank_size": 4}, "Toy", TOY),
     "series": ("SVGPVAE", SERIES, "ERA5", WEATHER),
     "series in closed form": ("SeriesGP", {"num_inducing": 8, "periods": [24.0]}, "ERA5", WEATHER),
@@ -152,16 +152,9 @@ def outcome(folder: Path) -> dict[str, Any]:
     """The tables of scores, the final checkpoint and the sites of a run."""
     checkpoint = torch.load(folder / LAST, weights_only=True)
     kept = {key: checkpoint[key] for key in ("state_dict", "optimizer_states", "epoch", "global_step")}
-    tables = {
-        file.name: file.read_bytes()
-        for name in ("task_metrics", "foresight")
-        for file in (folder / RUN).glob(f"{name}.csv")
-    }
-    return (
-        kept
-        | tables
-        | {str(file.relative_to(folder)): file.read_bytes() for file in (folder / "sites").rglob("*") if file.is_file()}
-    )
+    tables = [folder / RUN / name for name in ("task_metrics.csv", "foresight.csv")]
+    files = [file for file in (*tables, *(folder / "sites").rglob("*")) if file.is_file()]
+    return kept | {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
 def same(a: Any, b: Any) -> bool:  # noqa: ANN401
