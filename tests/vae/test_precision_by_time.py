@@ -55,10 +55,10 @@ def assert_equal(one: SVGPVAE, other: SVGPVAE) -> None:
 @pytest.mark.parametrize(
     ("options", "shape"),
     [
-        ({}, (1, 1, 2 * M)),
-        ({"shared_precision": True}, (1, L, 2 * M)),
-        ({"shared_precision": False}, (NUM_SERIES, L, 2 * M)),
-        ({"masked": 0.5}, (NUM_SERIES, L, 2 * M)),
+        ({}, (1, 1, M)),
+        ({"shared_precision": True}, (1, L, M)),
+        ({"shared_precision": False}, (NUM_SERIES, L, M)),
+        ({"masked": 0.5}, (NUM_SERIES, L, M)),
     ],
 )
 def test_weights_by_time_stand_for_precisions(options: dict[str, object], shape: tuple[int, ...]) -> None:
@@ -119,7 +119,7 @@ def test_a_stream_that_outgrows_its_horizon_says_so_and_goes_on() -> None:
     assert "longer than the 36 units of time planned for" in said[0]
     assert float(module.vae.posterior.inducing.get_buffer("horizon")) == 72
     total = module.vae.posterior.scale * module.vae.posterior.G
-    assert bool((total[..., : 2 * M] > 0).all())  # all three tasks have their weights
+    assert bool((total[..., :M] > 0).all())  # all three tasks have their weights
     assert bool(torch.isfinite(predictions(module)[0]).all())
 
 
