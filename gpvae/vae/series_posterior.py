@@ -104,6 +104,12 @@ class SeriesPosterior(StreamingPosterior):
         positions = own_positions(series)
         return Site(select_rows(site.c, positions), select_rows(site.h, positions), select_rows(site.G, positions))
 
+    def check_site(self) -> None:
+        """Raise ValueError unless the sites are valid, one for each series of this process."""
+        super().check_site()
+        if self.started and "h" in self._buffers and len(self.h) != len(self.own_series(int(self.num_series))):
+            raise ValueError(f"the state has {len(self.h)} sites for {int(self.num_series)} series")
+
     def row_store(self, name: str) -> RowStore:
         """The store for rows of this process: memory, or files in a folder of that name."""
         if self.folder is None:
