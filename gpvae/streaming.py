@@ -98,7 +98,7 @@ class StreamingPosterior(Resizable):
     def check_site(self) -> None:
         """Raise ValueError unless the site has the shapes of its variables, and is that of a Gaussian."""
         M = self.past.num_inducing if self.started else 0
-        endings = {"c": (), "h": (M,), "G": (M, M), "L": (M, M)}
+        endings = {"c": (), "h": (M,), "G": self._precision_shape(M) if M else (0, 0), "L": (M, M)}
         own = {name: value for name in endings if (value := self._buffers.get(name)) is not None}  # others are in files
         found = {name: tuple(value.shape) for name, value in own.items()}
         ends = all(found[name][len(found[name]) - len(endings[name]) :] == endings[name] for name in own)
@@ -108,11 +108,15 @@ class StreamingPosterior(Resizable):
             return
         if not all(bool((value.abs() < LARGEST).all()) for value in self.buffers() if value.is_floating_point()):
             raise ValueError("the state has NaN or infinite values in the site of the past or its inducing variables")
-        for G in own["G"].reshape(-1, M, M).split(CHUNK_SIZE) if "G" in own else ():
+        for G in own["G"].reshape(-1, M, M).split(CHUNK_SIZE) if "G" in own and endings["G"] == (M, M) else ():
             if float((G - G.mT).abs().max()) > 1e-3 * float(G.abs().max().clamp_min(1.0)):
                 raise ValueError("the state has a site whose precision G is not symmetric")
             if bool((torch.linalg.cholesky_ex(precision(G))[1] > 0).any()):
                 raise ValueError("the state has a site whose precision I + G is not positive definite")
+
+    def _precision_shape(self, size: int) -> tuple[int, ...]:
+        """The shape of what is kept of a G of some size."""
+        return size, size
 
     @torch.no_grad()
     def check_state(self, kernel: Kernel) -> None:

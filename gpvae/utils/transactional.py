@@ -28,7 +28,9 @@ class Transactional(nn.Module):
                 yield
             except BaseException:
                 for part, state in before:
-                    nn.Module.load_state_dict(part, state)
+                    nn.Module.load_state_dict(
+                        part, state, strict=False
+                    )  # a failed load may have moved buffers to files
                 raise
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401

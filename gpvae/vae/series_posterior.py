@@ -286,10 +286,6 @@ class SeriesPosterior(StreamingPosterior):
         folder, counts = self.folder / _task_name(int(self.num_ended)), (int(self.num_series), int(self.num_files))
         return open_rows(folder, {name: shapes[name] for name in self.rows}, self.L.dtype, *counts)
 
-    def _precision_shape(self, size: int) -> tuple[int, ...]:
-        """The shape of what is kept of a G of some size."""
-        return size, size
-
 
 def _rows(shares: bool) -> tuple[str, ...]:
     return ("c", "h") if shares else ("c", "h", "G")
