@@ -241,14 +241,9 @@ class OnlineGP(PredictiveGP):
             path: The file.
 
         Raises:
-            ValueError: The file names other classes, or its state contradicts itself.
+            ValueError: The file is damaged, names other classes, or its state contradicts itself.
         """
-        model, state = saving.load(path)
-        kernel, likelihood, mean = (saving.from_plain(model[name]) for name in ("kernel", "likelihood", "mean"))
-        families = [saving.from_plain(plain) for plain in model["inducing"]]
-        gp = cls(families, kernel, likelihood, mean=mean, **model["options"])
-        gp.load_state_dict(state)
-        return gp
+        return saving.load(path, cls)
 
     def check(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
         """Convert inputs to `[N, D]` and targets to `[*L, N]`; raise if they are not valid."""

@@ -242,15 +242,28 @@ class PredictiveGP(Transactional):
         return Normal(self.mean(x) + matvec(half, q.mean), spread)
 
     def check_state(self) -> None:
-        """Raise ValueError if a state that has been loaded contradicts itself."""
-        for name, parameter in self.named_parameters():
-            if not bool(torch.isfinite(parameter).all()):
-                raise ValueError(f"the state has NaN or infinite values in {name}")
+        """Raise ValueError if a state that has been loaded contradicts itself, or does not predict."""
+        super().check_state()
         if not 0 <= int(self.best) < len(self.posteriors):
             raise ValueError(f"the state says that family {int(self.best)} of {len(self.posteriors)} predicts")
-        for posterior in self.posteriors:
-            posterior.check_state(self.kernel)
-        self.recent.check_state()
+        try:
+            for posterior in self.posteriors:
+                posterior.check_state(self.kernel)
+            self.recent.check_state()
+            self.check_predictions()
+        except Exception as error:  # a state made by hand can fail anywhere
+            reason = " ".join(str(error).split())
+            raise ValueError(f"the state cannot be used: {reason}") from error
+
+    @torch.no_grad()
+    def check_predictions(self) -> None:
+        """Raise unless a prediction at the last input is finite."""
+        if not self.posterior.started:
+            return
+        last = self.inputs.high.nan_to_num(neginf=0.0)  # early versions did not count inputs
+        f = self._latent(last.expand(1, max(1, int(self.input_dim))), joint=False)
+        if not bool(torch.isfinite(f.mean).all() and (f.stddev > 0).all() and torch.isfinite(f.stddev).all()):
+            raise ValueError("predictions are not finite")
 
     def _checked_inputs(self, x: Arrays, *, learn: bool = False, batched: bool = False) -> Tensor:
         x = self.inputs.convert(x, self.posterior.h, learn=learn, batched=batched)

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 
 import torch
+from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import Kernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood, Likelihood
 from torch import Tensor, nn
@@ -82,6 +83,18 @@ def scaled_kernel(kernel: Kernel, scale: Tensor) -> Kernel:
     else:
         kernel.outputscale = kernel.outputscale.detach() * scale
     return kernel
+
+
+def scaled_likelihood(likelihood: GaussianLikelihood, scale: Tensor) -> GaussianLikelihood:
+    """A Gaussian likelihood whose noise is multiplied by a scale `[*L]`, in place.
+
+    Its constraint is widened where it excludes that noise, as the default one does for small targets.
+    """
+    noise, covar = likelihood.noise.detach() * scale[..., None], likelihood.noise_covar
+    if bool((noise <= covar.raw_noise_constraint.lower_bound).any()):
+        covar.register_constraint("raw_noise", GreaterThan(0.1 * float(noise.min())))
+    likelihood.noise = noise
+    return likelihood
 
 
 @torch.no_grad()

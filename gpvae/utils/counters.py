@@ -28,11 +28,16 @@ class Counters(nn.Module):
         local_metadata: dict[str, Any],
         strict: bool,
         missing_keys: list[str],
-        *others: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
     ) -> None:
         for name in self.counters:
             if (value := state_dict.pop(prefix + name, None)) is None:
                 missing_keys.append(prefix + name)
+            elif value.ndim > 0:
+                error_msgs.append(f"size mismatch for {prefix + name}: it is a single number, got {tuple(value.shape)}")
             else:
                 setattr(self, name, int(value))
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, *others)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )

@@ -79,9 +79,14 @@ class TimeFeatures:
         chunks = zip(self._chunks(S.transpose(0, 1)), self._chunks(weights.transpose(0, 1)), strict=True)
         return torch.cat([(_batch_product(part, a) * w[:, :, None]).sum(1) for (a, part), (_, w) in chunks])
 
-    def weighted_outer_sum(self, weights: Tensor) -> Tensor:
-        """Σ_t w_t a_t a_tᵀ, `[B, L, M, M]`, for weights `[B, L, T]`."""
-        if self._pairs is None:
+    def weighted_outer_sum(self, weights: Tensor, *, once: bool = False) -> Tensor:
+        """Σ_t w_t a_t a_tᵀ, `[B, L, M, M]`, for weights `[B, L, T]`.
+
+        Args:
+            weights: The weights.
+            once: There are no other sums with these features, for which the pairs would be worth their computation.
+        """
+        if once or self._pairs is None:
             chunks = self._chunks(weights.transpose(0, 1).contiguous())
             return torch.cat([_batch_product(a[:, None] * w[..., None, :], a.mT) for a, w in chunks]).transpose(0, 1)
         sums = weights.transpose(0, 1) @ self._pairs.mT  # [L, B, P]
@@ -91,7 +96,7 @@ class TimeFeatures:
         """a_tᵀ S a_t at each time, `[B, L, T]`, for symmetric matrices `[B, L, M, M]`."""
         S = S.transpose(0, 1)
         if self._pairs is None:
-            parts = [(a[:, None] * _batch_product(part, a)).sum(-2) for a, part in self._chunks(S)]
+            parts = [(a[:, None] * _batch_product(part.to(a), a)).sum(-2) for a, part in self._chunks(S)]
             return torch.cat(parts).transpose(0, 1)
         return (self._triangle.elements(S).to(self.a) @ self._pairs).transpose(0, 1)
 

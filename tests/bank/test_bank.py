@@ -111,6 +111,14 @@ def test_predictions_scale_with_the_targets() -> None:
     torch.testing.assert_close(large.weights, small.weights, rtol=0.05, atol=1e-3)
 
 
+def test_small_targets() -> None:
+    """Noise may be below the bound of gpytorch's default constraint; the strongest member has it nevertheless."""
+    gp = learnt(Bank(CosS(40), rbf(), gaussian(), size=4), batches(scale=1e-3))
+    _, likelihood = gp.strongest()
+    assert 0 < float(likelihood.noise.detach()) < 1e-5
+    torch.testing.assert_close(likelihood.noise[0], gp._noise_of_members()[gp.strongest_member, 0])
+
+
 def test_a_wrong_first_batch_is_overcome() -> None:
     """A first batch of noise sets a single kernel wrong for ever; a bank finds the wave that follows."""
     rng = torch.Generator().manual_seed(1)
