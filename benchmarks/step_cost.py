@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 HERE = Path(__file__).resolve().parent.parent
-#: Hours of a task and variables, and those of the small model on which launches are counted: they do not depend on it.
+#: Hours of a task and variables, and those of a small model.
 SIZES, SMALL = (149, 17), (24, 3)
 #: Models whose steps are measured: that of `vae_steps`, and that of the shipped config for ERA5.
 MODELS: dict[str, dict[str, Any]] = {
@@ -102,33 +102,42 @@ def _data(task: int, series: int, hours: int, variables: int) -> tuple[torch.Ten
     return times, y, torch.ones_like(y, dtype=torch.bool)
 
 
-def counted(model: str, task: int) -> dict[str, int]:
-    """Launches, synchronisations and random draws of the host in a step on the simulated device."""
-    path = HERE / "tests" / "device" / "second_device.py"
-    spec = importlib.util.spec_from_file_location("second_device", path)
-    assert spec is not None
-    assert spec.loader is not None
-    device = importlib.util.module_from_spec(spec)
-    sys.modules["second_device"] = device
-    spec.loader.exec_module(device)
-    if (reason := device.missing()) is not None:
-        return {"launches": -1, "reason": reason}
-    device.load()
-    steps = Steps(model, 12, 4, device=device.NAME, sizes=SMALL).begin(task)
-    steps.step()
-    with device.counting() as counts:
-        steps.step()
-    return {name: getattr(counts, name) for name in ("launches", "synchronisations", "uploads", "host_draws")}
+class Counter:
+    """Counts what a step asks of the simulated device.
+
+    Args:
+        case: The arguments of `Steps`.
+    """
+
+    def __init__(self, case: list[Any]) -> None:
+        spec = importlib.util.spec_from_file_location("second_device", HERE / "tests" / "device" / "second_device.py")
+        assert spec is not None
+        assert spec.loader is not None
+        self.device = importlib.util.module_from_spec(spec)
+        sys.modules["second_device"] = self.device
+        spec.loader.exec_module(self.device)
+        if (reason := self.device.missing()) is not None:
+            raise SystemExit(f"{reason}: the simulated device cannot be compiled")
+        self.device.load()
+        self.steps = Steps(*case, device=self.device.NAME)
+
+    def count(self, task: int) -> list[int]:
+        """Launches, synchronisations, uploads and random draws of the host in a step of a task."""
+        self.steps.begin(task).step()
+        with self.device.counting() as counts:
+            self.steps.step()
+        return [counts.launches, counts.synchronisations, counts.uploads, counts.host_draws]
 
 
 def serve(case: list[Any]) -> None:
     """Answer requests on the standard input: `count TASK`, `begin TASK`, and the CPU milliseconds of `step NUMBER`."""
     torch.set_num_threads(1)
-    steps = Steps(*case)
+    steps, counter = Steps(*case), None
     for line in sys.stdin:
         what, number = line.split()[0], int(line.split()[1])
         if what == "count":
-            answer: object = counted(case[0], number)
+            counter = counter or Counter(case)
+            answer: object = counter.count(number)
         elif what == "begin":
             answer = steps.begin(number) is None
         else:
@@ -158,9 +167,8 @@ def worker(checkout: Path, case: list[Any]) -> Callable[[str], Any]:
     return ask
 
 
-def measure(workers: list[Callable[[str], Any]], task: int, repeats: int) -> list[tuple[dict[str, int], float]]:
-    """Counts and the median time of a step of a task in each checkout, which take turns."""
-    counts = [ask(f"count {min(task, 2)}") for ask in workers]  # the same in all later tasks
+def measure(workers: list[Callable[[str], Any]], task: int, repeats: int) -> list[float]:
+    """The median time of a step of a task in each checkout, which take turns."""
     for ask in workers:
         ask(f"begin {task}")
     num_steps = max(1, int(300 / workers[0]("step 2")))  # some 0.3 seconds
@@ -168,7 +176,7 @@ def measure(workers: list[Callable[[str], Any]], task: int, repeats: int) -> lis
     for _ in range(repeats):
         for ask, found in zip(workers, times, strict=True):
             found.append(ask(f"step {num_steps}"))
-    return [(count, statistics.median(found)) for count, found in zip(counts, times, strict=True)]
+    return [statistics.median(found) for found in times]
 
 
 def main() -> None:
@@ -193,16 +201,22 @@ def main() -> None:
     for model, series, tasks in cases:
         workers = [worker(checkout, [model, args.num_inducing, series]) for checkout in checkouts]
         for task in tasks:
-            (counts, milliseconds), *others = measure(workers, task, args.repeats)
-            rows.append([model, task, series, *counts.values(), milliseconds])
-            headline[f"{model}, task {task}, {series} series: ms a step"] = milliseconds
-            for former, slower in others:
-                rows[-1] += [f"{former['launches']}, {former['synchronisations']}, {former['host_draws']}"]
-                rows[-1] += [slower / milliseconds]
-                headline[f"{model}, task {task}, {series} series: other / this"] = slower / milliseconds
-            console.print(*rows[-1])
-    columns = ["model", "task", "series", "launches", "synchronisations", "uploads", "host draws", "CPU ms a step"]
-    columns += ["other: launches, synchronisations, draws", "other: times as long"] if args.other else []
+            few = series == first and task <= 2  # in later tasks, and for more series, counts are the same
+            counts = [" / ".join(map(str, ask(f"count {task}"))) if few else "" for ask in workers]
+            times = measure(workers, task, args.repeats)
+            row: list[object] = [model, task, series]
+            for count, milliseconds in zip(counts, times, strict=True):
+                row += [count, milliseconds]
+            name = f"{model}, task {task}, {series} series"
+            headline[f"{name}: ms a step"] = times[0]
+            if args.other:
+                row.append(times[1] / times[0])
+                headline[f"{name}: other / this"] = times[1] / times[0]
+            rows.append(row)
+            console.print(*row)
+    what = "launches / synchronisations / uploads / draws on the host"
+    columns = ["model", "task", "series", what, "CPU ms a step"]
+    columns += [f"other: {what}", "other: CPU ms a step", "other / this"] if args.other else []
     table(f"A training step with M = {args.num_inducing}, on one thread", columns, rows)
     save("step_cost", [dict(zip(columns, row, strict=True)) for row in rows], args.output, headline)
     return None
