@@ -130,7 +130,7 @@ def _train_free_form(
 ) -> None:
     """Train q(v) by Adam, starting from the posterior given the past, together with the other trained parameters."""
     elbo = FreeFormBound(posterior, kernel, likelihood, x, y, fixed=not trained)
-    q = FreeForm(Posterior.from_site(elbo.past))
+    q = FreeForm(Posterior.from_site(elbo.past).expand(*y.shape[:-1]))
     batches = _batches(len(x), training.batch_size, x.device)
     noisy = training.takes_minibatches(len(x))
     maximise(lambda: elbo(q(), next(batches)).sum() / y.numel(), [*q.parameters(), *trained], training, noisy)

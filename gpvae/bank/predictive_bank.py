@@ -6,7 +6,7 @@ from gpytorch.likelihoods import Likelihood
 from torch import Tensor
 from torch.distributions import Distribution, MultivariateNormal, Normal
 
-from gpvae.bank.members import member_kernel, member_likelihood, scaled_kernel
+from gpvae.bank.members import member_kernel, member_likelihood, scaled_kernel, set_noise
 from gpvae.bank.mixture import considerable, joint_mixture, mixture
 from gpvae.likelihoods import is_gaussian, predictive
 from gpvae.online_gp import OnlineGP
@@ -64,7 +64,7 @@ class PredictiveBank(OnlineGP):
         if self.learns_scale:
             scale = self.scale[index]
             kernel = scaled_kernel(kernel, scale)
-            likelihood.noise = likelihood.noise.detach() * scale[..., None]
+            set_noise(likelihood, likelihood.noise.detach() * scale[..., None])
         return kernel, likelihood
 
     @torch.no_grad()

@@ -342,3 +342,12 @@ def test_misuse_is_refused() -> None:
         Bank(CosS(5), rbf(), gaussian(), size=None)
     with pytest.raises(ValueError, match="Gaussian likelihood"):
         Bank(CosS(5), rbf(), PoissonLikelihood(), size=2).predict(x, joint=True)
+
+
+def test_targets_without_noise_are_learnt() -> None:
+    """The scale of the members may bring the noise of the strongest below the bound of its constraint."""
+    x = torch.rand(60, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    y = torch.sin(6 * x[:, 0])
+    bank = Bank(PivotedPoints(40), ScaleKernel(MaternKernel(ard_num_dims=2)), GaussianLikelihood()).update(x, y)
+    assert bank.strongest()[1].noise.item() >= 1e-4
+    assert float((bank.predict(x).mean - y).square().mean()) < 1e-3
