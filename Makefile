@@ -14,7 +14,7 @@ setup: $(STAMP)  ## install the package and its tools into .venv
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install -c constraints.txt -e ".[dev,docs,grib,zarr,sklearn,river,botorch]"
+	.venv/bin/python -m pip install -c constraints.txt -e ".[dev,docs]"
 	touch $@
 
 hooks: $(STAMP)  ## check every commit with pre-commit

@@ -1,13 +1,11 @@
 """Saves checkpoints of a run, and reads them."""
 
-import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import torch
 from lightning import LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint
 from lightning.pytorch.plugins.io import AsyncCheckpointIO
@@ -17,7 +15,7 @@ from callbacks.continual import continual_module
 from callbacks.results_folder import ResultsWriter
 from gpvae.modules import ContinualModule
 from gpvae.utils.atomic import publish
-from gpvae.utils.checksums import check_archive
+from gpvae.utils.torch_files import read_torch_file
 
 #: Entries of every checkpoint of a run, and those that resuming the training requires as well.
 REQUIRED_KEYS: dict[str, type] = {"state_dict": dict, "hyper_parameters": dict, "datamodule_hyper_parameters": dict}
@@ -128,15 +126,7 @@ def read_checkpoint(path: Path, *, resume: bool = False) -> dict[str, Any]:
     Raises:
         ValueError: The file is damaged, names functions to call, or is not a checkpoint of a run.
     """
-    try:
-        check_archive(path)
-        checkpoint: Any = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged file can raise anything
-        unsafe = re.search(r"GLOBAL ([\w.]+) ", str(error))
-        reason = (
-            f"it names {unsafe[1]}, which could run code" if unsafe else f"it may be damaged ({type(error).__name__})"
-        )
-        raise ValueError(f"{path} cannot be read as a checkpoint: {reason}. {ADVICE}") from error
+    checkpoint = read_torch_file(path, "a checkpoint", ADVICE)
     required = REQUIRED_KEYS | RESUME_KEYS if resume else REQUIRED_KEYS
     entries = checkpoint if isinstance(checkpoint, dict) else {}
     missing = [key for key, kind in required.items() if not isinstance(entries.get(key), kind)]

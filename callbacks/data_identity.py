@@ -114,7 +114,7 @@ def _other_data(differing: Sequence[str], details: Mapping[str, str], *, accepta
     listed = "; ".join(f"{name}: {detail}" for name, detail in details.items() if detail)
     accept = (
         "; to go on all the same, add --accept changed: what was learnt from them stays, and config_history.yaml "
-        "records the change"
+        "records the change (in Python: run.update(..., accept='changed'))"
     )
     return ValueError(
         f"the data are not those that the checkpoint was made with: {' and '.join(differing)} differ, though the "

@@ -70,6 +70,9 @@ def load(path: str | Path, *, allow: Iterable[str] = ()) -> "SavedRun[Any]":
         FileNotFoundError: There is no run, or it has no checkpoint.
         ValueError: The checkpoint is damaged, or cannot be read by this version.
     """
-    from gpvae.saved import load as load_run  # Lightning, xarray and matplotlib are imported only if needed
+    from gpvae.utils.extras import require
+
+    require("lightning", "train", "gpvae.load opens a run", ImportError)
+    from gpvae.saved import load as load_run
 
     return load_run(path, allow=allow)

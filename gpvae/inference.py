@@ -8,8 +8,6 @@ from itertools import chain
 import torch
 from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import Likelihood
-from rich.console import Console
-from rich.progress import track
 from torch import Tensor, nn
 
 from gpvae.bounds import FreeFormBound, collapsed_site, task_elbo
@@ -18,6 +16,7 @@ from gpvae.natural_gradients import PointSites, natural_posterior
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.sites import Site
 from gpvae.streaming import Frame, StreamingPosterior
+from gpvae.utils.progress import track
 
 
 @dataclass(frozen=True)
@@ -185,9 +184,8 @@ def maximise(
     """
     steps, lr = 1000 if training.steps is None else training.steps, 0.01 if training.lr is None else training.lr
     optimizer = torch.optim.Adam(parameters, lr=lr)
-    hidden = not (training.progress and Console().is_terminal)
     best, best_value = [p.detach().clone() for p in parameters], -torch.inf
-    for step in track(range(steps + 1), description="updating", disable=hidden, transient=True):
+    for step in track(range(steps + 1), "updating", shown=training.progress):
         optimizer.zero_grad()
         value = objective()
         if not bool(torch.isfinite(value)):

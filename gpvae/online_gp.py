@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-import torch
 from gpytorch.likelihoods import Likelihood
 from torch import Tensor, nn
 
@@ -17,7 +16,8 @@ from gpvae.inducing.auto import as_families
 from gpvae.inference import Training, absorb, best_bound, check_finite
 from gpvae.likelihoods import check_targets, is_gaussian
 from gpvae.observations import Observations
-from gpvae.predictive_gp import Arrays, PredictiveGP
+from gpvae.predictive_gp import Arrays
+from gpvae.presented_gp import PresentedGP
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils import checks
 
@@ -25,7 +25,7 @@ from gpvae.utils import checks
 MAX_EXACT = 2000
 
 
-class OnlineGP(PredictiveGP):
+class OnlineGP(PresentedGP):
     """A Gaussian process that learns from a stream, batch by batch, at constant cost, and keeps none of the data.
 
     Threads may share it: a prediction waits for the end of an update, and is that of before or after it.
@@ -242,6 +242,8 @@ class OnlineGP(PredictiveGP):
         Raises:
             TypeError: Kernel, likelihood, mean or family is of a class of yours; save `state_dict()` instead.
         """
+        if self.awaits_fit:
+            raise RuntimeError("the default kernel is fitted to the first batch: learn one before the model is saved")
         parts = {"kernel": self.kernel, "likelihood": self.likelihood, "mean": self.mean.mean}
         model: dict[str, Any] = {name: saving.to_plain(part) for name, part in parts.items()}
         model["inducing"] = [saving.to_plain(posterior.inducing) for posterior in self.posteriors]
@@ -249,7 +251,8 @@ class OnlineGP(PredictiveGP):
         options["buffer_size"] = self.recent.capacity
         if self.num_outputs is not None:
             options["num_outputs"] = self.num_outputs
-        saving.save(model | {"options": options}, self.state_dict(), path)
+        state = {name: value for name, value in self.state_dict().items() if name != "unfitted"}
+        saving.save(model | {"options": options}, state, path)
 
     @classmethod
     def load(cls, path: str | Path) -> "OnlineGP":
@@ -259,16 +262,9 @@ class OnlineGP(PredictiveGP):
             path: The file.
 
         Raises:
-            ValueError: The file names other classes, or its state contradicts itself.
+            ValueError: The file is damaged, names other classes, or its state contradicts itself.
         """
-        model, state = saving.load(path)
-        kernel, likelihood, mean = (saving.from_plain(model[name]) for name in ("kernel", "likelihood", "mean"))
-        families = [saving.from_plain(plain) for plain in model["inducing"]]
-        gp = cls(families, kernel, likelihood, mean=mean, **model["options"])
-        if "unfitted" in state:  # a default kernel
-            gp.register_buffer("unfitted", torch.tensor(True))
-        gp.load_state_dict(state)
-        return gp
+        return saving.load(path, cls)
 
     def check(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
         """Convert inputs to `[N, D]` and targets to `[*L, N]`; raise if they are not valid."""
@@ -290,6 +286,6 @@ class OnlineGP(PredictiveGP):
 
     def _trial_bound(self, x: Tensor, y: Tensor, likelihood: Likelihood) -> Callable[[], Tensor]:
         """The bound of a posterior that starts with x, as a function of the hyperparameters."""
-        trial = StreamingPosterior(copy.deepcopy(self.inducing))
+        trial = StreamingPosterior(copy.deepcopy(self.inducing)).to(x.device)
         trial.begin(self.kernel, x)
         return best_bound(trial, self.kernel, likelihood, x, y)

@@ -1,9 +1,8 @@
 """A Gaussian process over a stream as a function to query: posterior, predictions, samples."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-import numpy as np
 import torch
 from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import GaussianLikelihood, Likelihood
@@ -23,17 +22,12 @@ from gpvae.observations.conditioning import ConditionedProcess, MemoryProcess
 from gpvae.observations.outputs import Outputs
 from gpvae.observations.recent_points import RecentPoints
 from gpvae.streaming import StreamingPosterior
-from gpvae.utils import checks, function_plot, labelled
-from gpvae.utils.describe import describe
+from gpvae.utils import checks
 from gpvae.utils.linalg import cholesky, matvec
 from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.stream_inputs import StreamInputs
 from gpvae.utils.threads import one_at_a_time
 from gpvae.utils.transactional import Transactional
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from pandas import DataFrame
 
 Arrays = ArrayLike | Tensor
 
@@ -123,12 +117,15 @@ class PredictiveGP(Transactional):
         with _gradients_of(x):
             if joint:
                 return self.outputs.joint(*self._joint_moments(x))
-            x = self._query(x)
-            process = self._process()
-            parts = [process.marginals(process.at(part)) for part in x.split(CHUNK_SIZE, -2)]
-            mean, var = (torch.cat(values, -1) for values in zip(*parts, strict=True))
-            mean, stddev = self.mean(x) + mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt()
-            return Normal(self.outputs.layout(mean), self.outputs.layout(stddev.expand(mean.shape)))
+            return self._marginals(self._query(x))
+
+    def _marginals(self, x: Tensor) -> Normal:
+        """The marginals of f at inputs that have been checked."""
+        process = self._process()
+        parts = [process.marginals(process.at(part)) for part in x.split(CHUNK_SIZE, -2)]
+        mean, var = (torch.cat(values, -1) for values in zip(*parts, strict=True))
+        mean, stddev = self.mean(x) + mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt()
+        return Normal(self.outputs.layout(mean), self.outputs.layout(stddev.expand(mean.shape)))
 
     def _query(self, x: Arrays) -> Tensor:
         """Inputs to predict at, with axes of size one for outputs if they are a batch."""
@@ -185,16 +182,6 @@ class PredictiveGP(Transactional):
         """Noise variances of targets with means `[*L, N]`, checked."""
         return checks.per_point("noise", noise, mean, positive=True, columns=self.outputs.shared)
 
-    @torch.no_grad()
-    def predict_table(self, x: Arrays, quantiles: Sequence[float] = (0.05, 0.95)) -> "DataFrame":
-        """Predictions as a pandas table: mean, standard deviation and quantiles, labelled like the inputs.
-
-        Args:
-            x: Inputs `[N]` or `[N, D]`: an index, series, table or coordinate of pandas or xarray, or numbers.
-            quantiles: Probabilities.
-        """
-        return labelled.table(x, self.predict(x), quantiles, by_column=self.outputs.shared)
-
     @one_at_a_time
     @torch.no_grad()
     def sample(self, x: Arrays, num_samples: int = 1, seed: int | None = None) -> Tensor:
@@ -224,19 +211,6 @@ class PredictiveGP(Transactional):
         y = Normal(f, self.likelihood.noise.sqrt()) if hasattr(self.likelihood, "noise") else self.likelihood(f)
         return y.sample()
 
-    def plot(self, x: Arrays | None = None, *, num_points: int = 500) -> "Figure":
-        """Draw the predictive mean and the central 95 % of the predictive distribution over one input.
-
-        Args:
-            x: Inputs `[N]`, in order; from the first input learnt to the last if not given.
-            num_points: Number of inputs, if they are not given.
-        """
-        x = self.inputs.grid(num_points) if x is None else x
-        if self._checked_inputs(x).shape[-1] != 1:
-            raise ValueError("only functions of one input are drawn; predict(x) has the values of others")
-        at = np.asarray(x).reshape(-1)
-        return function_plot.draw(at, self.predict(x), repr(self), by_column=self.outputs.shared)
-
     @torch.no_grad()
     def reconstruct(self, x: Arrays) -> Normal:
         """The finite-basis reconstruction f ≈ Σ u_m g_m(x), u ~ q(u) (section 3.2 and appendix C).
@@ -255,18 +229,28 @@ class PredictiveGP(Transactional):
         return Normal(self.outputs.layout(mean), self.outputs.layout(spread.expand(mean.shape)))
 
     def check_state(self) -> None:
-        """Raise ValueError if a state that has been loaded contradicts itself."""
-        for name, parameter in self.named_parameters():
-            if not bool(torch.isfinite(parameter).all()):
-                raise ValueError(f"the state has NaN or infinite values in {name}")
+        """Raise ValueError if a state that has been loaded contradicts itself, or does not predict."""
+        super().check_state()
         if not 0 <= int(self.best) < len(self.posteriors):
             raise ValueError(f"the state says that family {int(self.best)} of {len(self.posteriors)} predicts")
-        for posterior in self.posteriors:
-            posterior.check_state(self.kernel)
-            shape = posterior.h.shape[:-1]
-            if posterior.started and shape != self.outputs.shape:
-                raise ValueError(f"the state has outputs of shape {list(shape)}, not {list(self.outputs.shape)}")
-        self.recent.check_state()
+        try:
+            for posterior in self.posteriors:
+                posterior.check_state(self.kernel, self.outputs.shape)
+            self.recent.check_state()
+            self.check_predictions()
+        except Exception as error:  # a state made by hand can fail anywhere
+            reason = " ".join(str(error).split())
+            raise ValueError(f"the state cannot be used: {reason}") from error
+
+    @torch.no_grad()
+    def check_predictions(self) -> None:
+        """Raise unless a prediction at the last input is finite."""
+        if not self.posterior.started:
+            return
+        last = self.inputs.high.nan_to_num(neginf=0.0)  # early versions did not count inputs
+        f = self._marginals(last.expand(1, max(1, int(self.input_dim))))
+        if not bool(torch.isfinite(f.mean).all() and (f.stddev > 0).all() and torch.isfinite(f.stddev).all()):
+            raise ValueError("predictions are not finite")
 
     def _checked_inputs(self, x: Arrays, *, learn: bool = False, batched: bool = False) -> Tensor:
         x = self.inputs.convert(x, self.posterior.h, learn=learn, batched=batched)
@@ -278,17 +262,6 @@ class PredictiveGP(Transactional):
         elif x.shape[-1] != dim:
             raise ValueError(f"x has {x.shape[-1]} input dimension(s), but the stream so far has {dim}")
         return x
-
-    def __repr__(self) -> str:
-        """Family, kernel, noise, mean and number of points."""
-        families = [posterior.inducing.title for posterior in self.posteriors]
-        parts = [families[0] if len(families) == 1 else f"[{', '.join(families)}]"]
-        parts += [describe(self.kernel), describe(self.likelihood)]
-        if self.mean.can_be_fitted:
-            parts.append("mean not fitted yet" if self.mean.awaits_data else describe(self.mean.mean))
-        if self.outputs.shared:
-            parts.append(f"{self.num_outputs} outputs")
-        return f"{type(self).__name__}({', '.join(parts)}; {int(self.inputs.num_points):,} points learnt)"
 
 
 def _gradients_of(x: object) -> torch.set_grad_enabled:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from gpvae import inducing
 from gpvae.utils.atomic import replacing
+from gpvae.utils.torch_files import read_torch_file
 
 #: The classes that a file may name.
 KERNELS = (
@@ -93,12 +94,30 @@ def save(model: dict[str, Any], state: dict[str, Tensor], path: str | Path) -> N
         torch.save({"model": model, "state": state}, file)
 
 
-def load(path: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Read what `save` has written; no code in the file is run."""
-    content = torch.load(path, weights_only=True, map_location="cpu")
+def load(path: str | Path, build: Callable[..., Any]) -> Any:  # noqa: ANN401
+    """The model that `save` has written; no code in the file is run.
+
+    Args:
+        path: The file.
+        build: Builds the model from its families, kernel, likelihood and options.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: The file is damaged or unrelated, names other classes, or its state contradicts itself.
+    """
+    content = read_torch_file(Path(path), "a model")
     if not (isinstance(content, dict) and {"model", "state"} <= content.keys()):
         raise ValueError(f"{path} was not written by OnlineGP.save")
-    return content["model"], content["state"]
+    try:
+        model: dict[str, Any] = content["model"]
+        kernel, likelihood, mean = (from_plain(model[name]) for name in ("kernel", "likelihood", "mean"))
+        families = [from_plain(plain) for plain in model["inducing"]]
+        gp = build(families, kernel, likelihood, mean=mean, **model["options"])
+        gp.load_state_dict(content["state"])
+    except Exception as error:  # a description made by hand can raise anything
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path} is not a model that can be loaded: {reason} ({type(error).__name__})") from error
+    return gp
 
 
 def _arguments(module: nn.Module) -> dict[str, Any]:

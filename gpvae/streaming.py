@@ -14,6 +14,11 @@ from gpvae.sites import Site, Transport, precision
 from gpvae.utils.linalg import cholesky, identity_like, solve_lower
 from gpvae.utils.resizable import Resizable, assign
 
+#: Bound of the values of a state; larger ones overflow when they are multiplied.
+LARGEST = 1e100
+#: Number of precisions that are factorised at a time.
+CHUNK_SIZE = 256
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -90,28 +95,47 @@ class StreamingPosterior(Resizable):
         return Site(self.c, self.h, self.G)
 
     @torch.no_grad()
-    def check_state(self, kernel: Kernel) -> None:
-        """Raise ValueError unless site and factor are finite, of matching shapes, and suit family and kernel."""
+    def check_site(self) -> None:
+        """Raise ValueError unless the site has the shapes of its variables, and is that of a Gaussian."""
+        M = self.past.num_inducing if self.started else 0
+        endings = {"c": (), "h": (M,), "G": self._precision_shape(M) if M else (0, 0), "L": (M, M)}
+        own = {name: value for name in endings if (value := self._buffers.get(name)) is not None}  # others are in files
+        found = {name: tuple(value.shape) for name, value in own.items()}
+        ends = all(found[name][len(found[name]) - len(endings[name]) :] == endings[name] for name in own)
+        if not ends or ("h" in own and found["h"][:-1] != found["c"]):
+            raise ValueError(f"the state has a site of shapes {found} for {M} variables")
         if not self.started:
             return
-        *batch, M, _ = self.L.shape
-        shapes = {"h": (*batch, M), "G": (*batch, M, M), "L": (*batch, M, M)}
-        if self.past.num_inducing != M or any(
-            self.get_buffer(name).shape[-len(s) :] != s for name, s in shapes.items()
-        ):
-            found = {name: tuple(self.get_buffer(name).shape) for name in shapes}
-            raise ValueError(f"the state has a site of shapes {found} for {self.past.num_inducing} variables")
-        if not all(bool(torch.isfinite(self.get_buffer(name)).all()) for name in ("c", *shapes)):
-            raise ValueError("the state has NaN or infinite values in the site of the past")
-        size = float(self.G.abs().max().clamp_min(1.0))
-        if float((self.G - self.G.mT).abs().max()) > 1e-3 * size:
-            raise ValueError("the state has a site whose precision G is not symmetric")
-        if bool((torch.linalg.cholesky_ex(precision(self.G))[1] > 0).any()):
-            raise ValueError("the state has a site whose precision I + G is not positive definite")
+        if not all(bool((value.abs() < LARGEST).all()) for value in self.buffers() if value.is_floating_point()):
+            raise ValueError("the state has NaN or infinite values in the site of the past or its inducing variables")
+        for G in own["G"].reshape(-1, M, M).split(CHUNK_SIZE) if "G" in own and endings["G"] == (M, M) else ():
+            if float((G - G.mT).abs().max()) > 1e-3 * float(G.abs().max().clamp_min(1.0)):
+                raise ValueError("the state has a site whose precision G is not symmetric")
+            if bool((torch.linalg.cholesky_ex(precision(G))[1] > 0).any()):
+                raise ValueError("the state has a site whose precision I + G is not positive definite")
+
+    def _precision_shape(self, size: int) -> tuple[int, ...]:
+        """The shape of what is kept of a G of some size."""
+        return size, size
+
+    @torch.no_grad()
+    def check_state(self, kernel: Kernel, outputs: torch.Size) -> None:
+        """Raise ValueError unless the site is valid, and factor and variables suit each other and the kernel.
+
+        Args:
+            kernel: The kernel.
+            outputs: The shape of the outputs: the batch shape of the kernel, unless several outputs share it.
+        """
+        self.check_site()
+        if not self.started:
+            return
+        if self.h.shape[:-1] != outputs:
+            raise ValueError(f"the state has a site of {tuple(self.h.shape)} for outputs of shape {list(outputs)}")
         if bool((self.L.triu(1) != 0).any()) or bool((self.L.diagonal(dim1=-2, dim2=-1) <= 0).any()):
             raise ValueError("the state has a factor L that is not the Cholesky factor of a covariance")
         if self._unchanged(kernel):
             kuu = self.past.kuu(kernel)
+            self.task_frame(kernel)  # raises if the present variables do not suit those of the past
             if not float((self.L @ self.L.mT - kuu).abs().max()) <= 1e-2 * float(kuu.abs().max()):
                 raise ValueError("the state has a factor L that is not that of its inducing variables under its kernel")
 

@@ -67,8 +67,8 @@ FORMER: dict[str, Any] = {
 }
 
 CONTENDERS: dict[str, Contender] = {
-    "GP a variable": Contender("era5_gp", sizes(num_inducing=[25, 50, 100, 200, 400])),
-    "GP an EOF of the field": Contender(
+    "one GP per variable": Contender("era5_gp", sizes(num_inducing=[25, 50, 100, 150, 200, 300, 400])),
+    "one GP per EOF of the field": Contender(
         "era5_gp",
         sizes(num_eofs=[10, 20, 40, 40], num_inducing=[100, 200, 200, 400]),
         {"latents": "field"},

@@ -10,7 +10,7 @@ DERIVED = re.compile(r"\.posterior\.(L$|past\.|kernel_parameters$)|\.(Phi|positi
 #: What parts of a state are for, by their names; the first that fits.
 PURPOSES = {
     "protection": re.compile(r"^(ewc|replay)\."),
-    "precisions": re.compile(r"\.posterior\.G$"),
+    "precisions": re.compile(r"\.posterior\.(G|moments)$"),
     "means": re.compile(r"\.posterior\.[hc]$"),
     "networks": re.compile(r"\.(encoder|decoder)\."),
 }

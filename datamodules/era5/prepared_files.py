@@ -11,7 +11,7 @@ from lightning.pytorch.utilities import rank_zero_info
 from numpy.typing import NDArray
 
 from datamodules.data_folder import writable_folder
-from datamodules.era5.fields import Fields, Values
+from datamodules.era5.fields import Fields
 from datamodules.era5.prepared import (
     Prepared,
     TaskHours,
@@ -65,20 +65,12 @@ def prepare_on_disk(
 
 def _create(folder: Path, fields: Fields, tasks: Sequence[TaskHours], first: NDArray[np.int64]) -> None:
     """Write all tasks to a new folder."""
-    digests: list[str] = []
-
-    def read(begin: int, before: int) -> Values:
-        values = fields.read(begin, before)
-        digests.append(digest(values))
-        return values
-
     _log_writing("the values of all tasks", folder, fields, len(fields.hours))
     with creating_folder(folder) as temporary:
-        prepared = prepare(fields, tasks, first, read=read, store=Files(temporary))
+        prepared = prepare(fields, tasks, first, store=Files(temporary))
         records = [
             Record(
                 _hours(fields, task),
-                digests[number],
                 digest(*fields.sources),
                 prepared.counts[number].tolist(),
                 prepared.digests[number],
@@ -111,9 +103,8 @@ def _update(folder: Path, fields: Fields, tasks: Sequence[TaskHours]) -> None:
             continue
         values = fields.read(task.first, task.last + 1)
         screened = torch.from_numpy(screen(values, task.first))
-        counts, digests = count_values(screened).tolist(), digest_of(fields, values, task.first)
-        record = Record(hours, digest(values), sources, counts, digests)
-        if known is not None and complete and (known.hours, known.values) == record[:2]:
+        record = Record(hours, sources, count_values(screened).tolist(), digest_of(fields, values, task.first))
+        if known is not None and complete and known.hours == hours and known.digest.same_values(record.digest):
             records[number] = record._replace(checksums=known.checksums)
             checked += 1
             continue

@@ -49,23 +49,37 @@ class Screen:
         """
         screened = values
         for number in range(len(self.fields.variables)):
-            some = values[..., number]
-            fills = self.fields.fills[number] if self.fields.fills else FILLS
-            low, high = self.limits[number] or robust_limits(some, fills)
-            wrong = (some < low) | (some > high)
-            if not wrong.any():
-                continue
-            missing = wrong.copy()
-            missing[wrong] = are_among(some[wrong], fills)
-            beyond = wrong & ~missing
-            observed = int(np.isfinite(some).sum() - missing.sum())
-            if beyond.sum() > MAX_OUTLIERS * observed:
-                raise ValueError(self._refusal(number, some, beyond, first, observed, (low, high)))
-            screened = screened.copy() if screened is values else screened
-            screened[..., number][wrong] = np.nan
-            self.fills[number] = self._added(self.fills[number], number, some, missing, first)
-            self.beyond[number] = self._added(self.beyond[number], number, some, beyond, first)
+            wrong = self.impossible(number, values[..., number], first)
+            if wrong.any():
+                screened = screened.copy() if screened is values else screened
+                screened[..., number][wrong] = np.nan
         return screened
+
+    def impossible(self, number: int, some: Values, first: int) -> NDArray[np.bool_]:
+        """Which values of a variable are impossible, or mark gaps though the files do not say so; they are counted.
+
+        Args:
+            number: The index of the variable.
+            some: Its values in a task `[S, t]`.
+            first: The index of the first hour.
+
+        Raises:
+            ValueError: There are too many.
+        """
+        fills = self.fields.fills[number] if self.fields.fills else FILLS
+        low, high = self.limits[number] or robust_limits(some, fills)
+        wrong = (some < low) | (some > high)
+        if not wrong.any():
+            return wrong
+        missing = wrong.copy()
+        missing[wrong] = are_among(some[wrong], fills)
+        beyond = wrong & ~missing
+        observed = int(np.isfinite(some).sum() - missing.sum())
+        if beyond.sum() > MAX_OUTLIERS * observed:
+            raise ValueError(self._refusal(number, some, beyond, first, observed, (low, high)))
+        self.fills[number] = self._added(self.fills[number], number, some, missing, first)
+        self.beyond[number] = self._added(self.beyond[number], number, some, beyond, first)
+        return wrong
 
     def report(self) -> None:
         """Log what was masked, once for each variable."""
@@ -77,8 +91,8 @@ class Screen:
                 )
             if beyond is not None:
                 rank_zero_info(
-                    f"{variable.short_name}: {beyond.count:,} values are beyond what can be, and count as missing: the "
-                    f"first is {beyond.first}."
+                    f"{variable.short_name}: {beyond.count:,} values are physically impossible and count as missing: "
+                    f"the first is {beyond.first}."
                 )
 
     def _added(
@@ -115,7 +129,7 @@ class Screen:
         low, high = limits
         return (
             f"{variable.short_name} ({variable.name}) has {beyond.sum():,} of {observed:,} values beyond {low:g} to "
-            f"{high:g} {variable.units} in one task, more than {MAX_OUTLIERS:.0%}: the first is "
+            f"{high:g} {variable.units}, more than {MAX_OUTLIERS:.0%}: the first is "
             f"{self._first(number, some, beyond, first)}. Check its units (attribute `units`; `{variable.short_name} "
             "[units]` in the header of a table), download the file again, or leave it out of `variables`."
         )

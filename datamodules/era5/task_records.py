@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,15 +22,13 @@ class Record(NamedTuple):
 
     Args:
         hours: A digest of its training and held-out hours.
-        values: A digest of its values, in the units of files.
         sources: A digest of names, sizes and dates of the files that had these values when they were last read.
         counts: How many values of each variable it has, observed ones and all `[2, V]`.
-        digest: The digests of its values by hour and by variable.
+        digest: The digests of its values in the units of files, by hour and by variable.
         checksums: The checksums of its files, by name; none in folders of earlier versions, which are written again.
     """
 
     hours: str
-    values: str
     sources: str
     counts: list[list[int]]
     digest: Digest = NO_DIGEST
@@ -74,7 +72,12 @@ def load_records(path: Path) -> tuple[Tensor, Tensor, list[Record]]:
     try:
         check_archive(path)
         saved = torch.load(path, weights_only=True)
-        records = [Record(*record) for record in saved["tasks"]]
+        records = [Record(*_without_former(record)) for record in saved["tasks"]]
         return saved["mean"], saved["deviation"], [one._replace(digest=Digest(*one.digest)) for one in records]
     except Exception as error:  # a damaged file can raise anything
         raise ValueError(f"{path} is damaged: remove {path.parent}, and it is created again") from error
+
+
+def _without_former(record: Sequence[Any]) -> Sequence[Any]:
+    """A saved record, without the second digest of values that those of earlier versions have."""
+    return [record[0], *record[2:]] if isinstance(record[2], str) else record

@@ -55,6 +55,11 @@ class Digest(NamedTuple):
         sums = (torch.from_numpy(part.view(np.int64)) for part in (by_hour, by_variable))
         return cls(torch.from_numpy(hours.copy()), torch.from_numpy(preliminary.copy()), *sums)
 
+    def same_values(self, other: "Digest") -> bool:
+        """Whether the values of another digest, by hour and by variable, are the same."""
+        pairs = zip((self.hours, *self[2:]), (other.hours, *other[2:]), strict=True)
+        return all(torch.equal(own, others) for own, others in pairs)
+
     @property
     def is_known(self) -> bool:
         """Whether the data of the task were available."""
@@ -90,7 +95,7 @@ def _cause(changed: Sequence[float], before: Digest) -> str:
     if len(revised) == len(changed):
         return "preliminary (ERA5T) when it was learnt, so this may be the final version of ERA5"
     some = f"{len(revised)} preliminary (ERA5T) and {len(changed) - len(revised)} " if revised else ""
-    return f"{some}not preliminary when learnt, so files are damaged, or are others"
+    return f"{some}not preliminary when learnt, so a file is damaged or was replaced"
 
 
 def to_plain(digests: Sequence[Digest]) -> dict[str, Tensor]:

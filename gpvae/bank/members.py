@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 
 import torch
+from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import Kernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood, Likelihood
 from torch import Tensor, nn
@@ -84,10 +85,16 @@ def scaled_kernel(kernel: Kernel, scale: Tensor) -> Kernel:
     return kernel
 
 
-def set_noise(likelihood: GaussianLikelihood, noise: Tensor) -> None:
-    """Set the noise, or the least that its constraint allows."""
-    least = likelihood.noise_covar.raw_noise_constraint.lower_bound
-    likelihood.noise = torch.maximum(noise, 1.001 * least)
+def scaled_likelihood(likelihood: GaussianLikelihood, scale: Tensor) -> GaussianLikelihood:
+    """A Gaussian likelihood whose noise is multiplied by a scale `[*L]`, in place.
+
+    Its constraint is widened where it excludes that noise, as the default one does for small targets.
+    """
+    noise, covar = likelihood.noise.detach() * scale[..., None], likelihood.noise_covar
+    if bool((noise <= covar.raw_noise_constraint.lower_bound).any()):
+        covar.register_constraint("raw_noise", GreaterThan(0.1 * float(noise.min())))
+    likelihood.noise = noise
+    return likelihood
 
 
 @torch.no_grad()
@@ -124,8 +131,8 @@ def spread(
     first = _log_factors(lengthscales, x)
     if first is None:  # no lengthscale to vary: all members differ in noise or variance
         num_factors, num_levels, first = 1, num, (0.0, 0.0)
-    factors = torch.linspace(*first, num_factors).double().repeat_interleave(num_levels)
-    levels = torch.linspace(low, high, num_levels).double().repeat(num_factors)
+    factors = torch.linspace(*first, num_factors).to(x).repeat_interleave(num_levels)
+    levels = torch.linspace(low, high, num_levels).to(x).repeat(num_factors)
     own = torch.zeros_like(levels)
     if by_noise:
         variance = fitted(x[:1], diag=True).mean(-1)  # of the function, [*L]
@@ -136,7 +143,8 @@ def spread(
         _multiply(module, "lengthscale", factors.exp())
     if by_noise:
         ratios = (levels - own).exp().reshape(-1, *[1] * (likelihood.noise.ndim - 1))
-        set_noise(likelihood, likelihood.noise * ratios)
+        least = likelihood.noise_covar.raw_noise_constraint.lower_bound
+        likelihood.noise = torch.maximum(likelihood.noise * ratios, 1.001 * least)
     else:
         for module in _varied(members, "outputscale"):
             _multiply(module, "outputscale", levels.exp())

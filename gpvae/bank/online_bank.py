@@ -126,7 +126,7 @@ class Bank(PredictiveBank):
                 "or call fit_hyperparameters with earlier data"
             )
         kernel, likelihood = member_kernel(self.kernel, 0), member_likelihood(self.likelihood, 0)
-        single = OnlineGP(copy.deepcopy(self.inducing), kernel, likelihood, mean=self.mean.mean)
+        single = OnlineGP(copy.deepcopy(self.inducing), kernel, likelihood, mean=self.mean.mean).to(batch.x.device)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HyperparameterWarning)  # it is one member of many
             single._fit(replace(batch, weights=None), *options)

@@ -6,7 +6,7 @@ from gpytorch.likelihoods import Likelihood
 from torch import Tensor
 from torch.distributions import Distribution, MultivariateNormal, Normal
 
-from gpvae.bank.members import member_kernel, member_likelihood, scaled_kernel, set_noise
+from gpvae.bank.members import member_kernel, member_likelihood, scaled_kernel, scaled_likelihood
 from gpvae.bank.mixture import considerable, joint_mixture, mixture
 from gpvae.likelihoods import is_gaussian, predictive
 from gpvae.online_gp import OnlineGP
@@ -57,14 +57,20 @@ class PredictiveBank(OnlineGP):
         """Index of the member with the largest weight."""
         return int(self.log_weights[int(self.best)].reshape(self.num_members, -1).sum(-1).argmax())
 
+    def check_predictions(self) -> None:
+        """Raise ValueError unless weights, scales and a prediction are finite."""
+        if not (bool(torch.isfinite(self.log_weights).all()) and bool((self._scales > 0).all())):
+            raise ValueError("the state has weights or scales of members that are not finite or not positive")
+        self.strongest()
+        super().check_predictions()
+
     def strongest(self) -> tuple[Kernel, Likelihood]:
         """Kernel and likelihood of the member with the largest weight, scale included, for use in other models."""
         index = self.strongest_member
         kernel, likelihood = member_kernel(self.kernel, index), member_likelihood(self.likelihood, index)
         if self.learns_scale:
             scale = self.scale[index]
-            kernel = scaled_kernel(kernel, scale)
-            set_noise(likelihood, likelihood.noise.detach() * scale[..., None])
+            kernel, likelihood = scaled_kernel(kernel, scale), scaled_likelihood(likelihood, scale)
         return kernel, likelihood
 
     @torch.no_grad()

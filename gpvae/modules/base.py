@@ -11,9 +11,11 @@ from torch.distributions import Distribution
 
 from gpvae.metrics import Foresight, ForesightCell, Score, TaskScores
 from gpvae.modules.configuration import Differences, check_same_configuration
+from gpvae.streaming import StreamingPosterior
+from gpvae.utils.transactional import Transactional
 
 
-class ContinualModule(LightningModule):
+class ContinualModule(Transactional, LightningModule):
     """A module that learns a stream of tasks, led through it by `callbacks.ContinualLearning`.
 
     Of task k, counted from 0: `begun` is k + 1 from its first step on, `learned` is k + 1 once it is consolidated.
@@ -57,6 +59,13 @@ class ContinualModule(LightningModule):
     ) -> Self:
         """Load a module from a checkpoint; only tensors and plain values are read."""
         return super().load_from_checkpoint(checkpoint_path, weights_only=weights_only, **kwargs)
+
+    def check_state(self) -> None:
+        """Raise ValueError if a state that has been loaded contradicts itself."""
+        super().check_state()
+        for part in self.modules():
+            if isinstance(part, StreamingPosterior):
+                part.check_site()
 
     def setup(self, stage: str) -> None:
         """Build what depends on the data; raise if precision or device are not supported."""

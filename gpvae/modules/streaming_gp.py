@@ -111,7 +111,6 @@ class StreamingGP(ContinualModule):
         gaussian = likelihood == "gaussian"
         self.learner = self._build_learner(inference or preset.inference or ("collapsed" if gaussian else "free_form"))
         self._warned: set[type[Warning]] = set()
-        self._optimised = [*self.learner.parameters(), *self._trained_by_gradients(task=0)]
         self.automatic_optimization = bool(self._optimised)
         if self._optimised:
             chosen = {id(p) for p in self._optimised}
@@ -161,6 +160,11 @@ class StreamingGP(ContinualModule):
         if self.hyperparameters == "train_always" or (self.hyperparameters == "train_first_task" and task == 0):
             trained += self._hyperparameters
         return trained
+
+    @property
+    def _optimised(self) -> list[nn.Parameter]:
+        """The parameters that any task trains; collected when asked for, because `.to()` may replace parameters."""
+        return [*self.learner.parameters(), *self._trained_by_gradients(task=0)]
 
     def _trained(self) -> list[nn.Parameter]:
         """The parameters that are trained in the present task."""

@@ -32,8 +32,21 @@ def record_changes(folder: Path, after_task: int, changes: Mapping[str, tuple[An
         "program": provenance.program(),
         "changed": {name: {"from": _plain(old), "to": _plain(new)} for name, (old, new) in changes.items()},
     }
-    with replacing(path) as unfinished:
-        unfinished.write_text(yaml.safe_dump([*kept, entry], sort_keys=False))
+    _write(path, [*kept, entry])
+
+
+def continue_history(before: Path, folder: Path) -> None:
+    """Put the history of a run before what was added to it elsewhere.
+
+    Args:
+        before: The run folder.
+        folder: The folder in which the run has gone on.
+    """
+    added = read_history(folder / FILE_NAME)
+    first = min((entry["after_task"] for entry in added), default=float("inf"))
+    kept = [entry for entry in read_history(before / FILE_NAME) if entry["after_task"] < first]
+    if kept:
+        _write(folder / FILE_NAME, [*kept, *added])
 
 
 def read_history(path: Path) -> list[dict[str, Any]]:
@@ -44,6 +57,11 @@ def read_history(path: Path) -> list[dict[str, Any]]:
     """
     entries = yaml.safe_load(path.read_text()) if path.is_file() else []
     return entries if isinstance(entries, list) else []
+
+
+def _write(path: Path, entries: list[dict[str, Any]]) -> None:
+    with replacing(path) as unfinished:
+        unfinished.write_text(yaml.safe_dump(entries, sort_keys=False))
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401

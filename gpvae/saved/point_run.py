@@ -20,6 +20,7 @@ from datamodules.splits import Task
 from gpvae.modules import StreamingGP
 from gpvae.saved.run import DPI, SavedRun, counted
 from gpvae.saved.selection import find_times
+from gpvae.saved.updating import Accepted
 from gpvae.utils import checks
 from gpvae.utils.quantiles import quantile
 
@@ -104,7 +105,7 @@ class SavedPointRun(SavedRun[StreamingGP]):
             attrs,
         )
 
-    def update(self, x: ArrayLike | Tensor, y: ArrayLike | Tensor) -> Self:
+    def update(self, x: ArrayLike | Tensor, y: ArrayLike | Tensor, *, accept: Accepted | None = None) -> Self:
         """Learn new points as one more task, with the options of the run; none of them are held out.
 
         Earlier tasks are scored again if their data are still there. The run folder stays as it is until `save`; on any
@@ -113,12 +114,14 @@ class SavedPointRun(SavedRun[StreamingGP]):
         Args:
             x: Inputs in the units of the data, `[N]` or `[N, D]`.
             y: Targets in the units of the data, `[N]`.
+            accept: `"changed"` continues although data of learnt tasks have changed since, except for the first task;
+                what was learnt stays, and `config_history.yaml` records the change.
 
         Returns:
             The run itself.
 
         Raises:
-            ValueError: Points are missing, not finite, or do not suit the likelihood.
+            ValueError: Points are missing, not finite, or do not suit the likelihood, or learnt data have changed.
         """
         points, scale, learnt = self._points(x), self._known_scale(), self.num_tasks
         targets = checks.targets(np.asarray(y) if hasattr(y, "values") else y, points, torch.Size())
@@ -134,7 +137,7 @@ class SavedPointRun(SavedRun[StreamingGP]):
                 rank_zero_info(f"Earlier tasks are not scored again, because their data cannot be read: {error}")
             stream.go_on(task, learnt, self.description)
 
-        self.description = self._learn(change_stream).describe()
+        self.description = self._learn(change_stream, accept).describe()
         rank_zero_info(f"1 new task of {counted(len(points), 'point')} learnt, {self.num_tasks} in all.")
         return self
 

@@ -17,7 +17,7 @@ from gpvae.metrics import TaskTable, describe
 from gpvae.metrics.task_table import COLUMNS, FILE_NAME
 from gpvae.modules import ContinualModule
 from gpvae.plotting.heat_map import forgetting_figure
-from gpvae.saved.updating import CHECKPOINTS, LAST_NAME, Staged, checkpoint_version, learn, unchanged
+from gpvae.saved.updating import CHECKPOINTS, LAST_NAME, Accepted, Staged, checkpoint_version, learn, unchanged
 from gpvae.utils.checks import choice
 
 ModuleT = TypeVar("ModuleT", bound=ContinualModule)
@@ -95,14 +95,14 @@ class SavedRun(ABC, Generic[ModuleT]):
         """Save data that wait for more."""
         return
 
-    def _learn(self, change_stream: Callable[[TaskStream], None]) -> TaskStream:
+    def _learn(self, change_stream: Callable[[TaskStream], None], accept: Accepted | None) -> TaskStream:
         """Learn the tasks of a changed stream that are new; on any error the run stays as it was."""
         if self.module.begun != self.module.learned:
             raise ValueError(
                 f"the run in {self.folder} has stopped within task {int(self.module.begun)}: finish that first, with "
                 "`gpvae fit --ckpt_path last`"
             )
-        staged = learn(self.folder, self._checkpoint, change_stream, self._allow)
+        staged = learn(self.folder, self._checkpoint, change_stream, self._allow, accept)
         device = self.module.device
         self.module = cast(ModuleT, staged.module.to(device).eval())
         self._checkpoint, self._staged = staged.checkpoint, staged

@@ -21,6 +21,7 @@ from gpvae.saved.new_hours import NewData, check_gap, new_fields, with_earlier
 from gpvae.saved.new_locations import with_locations
 from gpvae.saved.run import DPI, SavedRun, counted
 from gpvae.saved.selection import find_times, find_variables
+from gpvae.saved.updating import Accepted
 from gpvae.utils.atomic import replacing
 
 #: The file of a run folder with hours that wait for more.
@@ -110,7 +111,7 @@ class SavedSeriesRun(SavedRun[SeriesModule]):
             predicted = predict_dataset(self.module, description, request)
         return predicted if len(given) == len(unique) and (given == unique).all() else predicted.isel(time=position)
 
-    def update(self, data: NewData) -> Self:
+    def update(self, data: NewData, *, accept: Accepted | None = None) -> Self:
         """Learn new hours, exactly as `gpvae fit --ckpt_path last` would with these data added to the earlier ones.
 
         Hours that were learnt are skipped. Hours that do not make a whole task wait for the next update; `num_waiting`
@@ -119,12 +120,15 @@ class SavedSeriesRun(SavedRun[SeriesModule]):
 
         Args:
             data: A dataset of xarray, or names of files or patterns, with the variables and locations of the run.
+            accept: `"changed"` continues although data of learnt tasks have changed since, except for the first task;
+                what was learnt stays, and `config_history.yaml` records the change.
 
         Returns:
             The run itself.
 
         Raises:
-            ValueError: Variables, locations or units do not fit, or hours before these are missing.
+            ValueError: Variables, locations or units do not fit, hours before these are missing, or data that were
+                learnt have changed.
         """
         known, num_learnt = self.description, self.num_tasks
         new = new_fields([*([] if self._waiting is None else [self._waiting]), data], known)
@@ -138,7 +142,7 @@ class SavedSeriesRun(SavedRun[SeriesModule]):
             stream.go_on(continuation)
 
         if continuation.num_tasks > num_learnt:
-            stream = self._learn(change_stream)
+            stream = self._learn(change_stream, accept)
             assert isinstance(stream, SeriesStream)
             self.description = stream.description
         self._waiting, self._waiting_is_saved = continuation.waiting(), False

@@ -6,18 +6,25 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal, get_args
 
 from datamodules import TaskStream
 from gpvae.cli.run_folder import claimed
 from gpvae.metrics import foresight_table, task_table
 from gpvae.modules import ContinualModule
-from gpvae.results import task_times
+from gpvae.results import config_history, task_times
 from gpvae.saved.command import read_run_config, run_command
+from gpvae.utils import checks
 from gpvae.utils.atomic import process_name, remove_leftovers, replacing
 
 CHECKPOINTS, LAST_NAME = "checkpoints", "last.ckpt"
 #: Results that are saved, beside checkpoints.
-RESULTS = (task_table.FILE_NAME, foresight_table.FILE_NAME, task_times.FILE_NAME, "events.out.tfevents.*")
+RESULTS = (
+    *(file.FILE_NAME for file in (task_table, foresight_table, task_times, config_history)),
+    "events.out.tfevents.*",
+)
+#: What the user may accept, as on the command line.
+Accepted = Literal["changed"]
 
 
 class Staged:
@@ -57,7 +64,11 @@ class Staged:
 
 
 def learn(
-    folder: Path, checkpoint: Path, change_stream: Callable[[TaskStream], None], allow: Sequence[str] = ()
+    folder: Path,
+    checkpoint: Path,
+    change_stream: Callable[[TaskStream], None],
+    allow: Sequence[str] = (),
+    accept: Accepted | None = None,
 ) -> Staged:
     """Give the command of a run again with new data, as `gpvae fit --ckpt_path` would.
 
@@ -66,6 +77,7 @@ def learn(
         checkpoint: The checkpoint to go on from.
         change_stream: Gives the new data to the stream.
         allow: Packages and classes that configs may name.
+        accept: See `--accept` of the command.
 
     Raises:
         ValueError: The run needs several processes, or keeps its sites in files.
@@ -82,6 +94,8 @@ def learn(
             "the run keeps its sites in files (sites_folder), which an update would change before it is saved: learn "
             "new data with `gpvae fit --ckpt_path last`"
         )
+    if accept is not None:
+        checks.choice("accept", accept, get_args(Accepted))
     staged = Staged()
     logger = ("--trainer.logger", "false") if config.trainer.get("logger") is False else ("--trainer.logger", "null")
     command = run_command(
@@ -89,11 +103,13 @@ def learn(
         *("fit", "--ckpt_path", str(checkpoint.resolve()), "--trainer.default_root_dir", str(staged.root)),
         *("--name", "run", "--trainer.max_epochs", "null", *logger),
         *("--report.print_table", "false", "--figures.enabled", "false"),
+        *(() if accept is None else ("--accept", accept)),
         allow=allow,
         change_stream=change_stream,
     )
     (staged.folder,) = (staged.root / "run").glob("seed_*")
     staged.module, staged.stream = command.model, command.datamodule
+    config_history.continue_history(checkpoint.parent.parent, staged.folder)
     return staged
 
 

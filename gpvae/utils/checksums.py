@@ -16,11 +16,14 @@ def checksum(values: Tensor) -> int:
     return zlib.crc32(values.numpy().reshape(-1).view("u1").data) if values.numel() else 0
 
 
-def check_archive(path: Path) -> None:
+def check_archive(path: Path) -> int:
     """Raise if a file that torch saved has a part with a wrong checksum; torch does not check them.
 
     Args:
         path: The file.
+
+    Returns:
+        The number of bytes that its parts take when they are unpacked.
 
     Raises:
         zipfile.BadZipFile: A checksum is wrong.
@@ -28,3 +31,4 @@ def check_archive(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         if (damaged := archive.testzip()) is not None:
             raise zipfile.BadZipFile(damaged)
+        return sum(part.file_size for part in archive.infolist())

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from torch.distributions import Distribution
 
+from gpvae.utils.extras import require
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -18,7 +20,8 @@ def draw(x: np.ndarray, predicted: Distribution, title: str, *, by_column: bool 
         title: The title.
         by_column: Whether the outputs are `[N, K]` instead.
     """
-    from matplotlib.figure import Figure  # imported only if needed
+    require("matplotlib", "report", "plot draws a figure", ImportError)
+    from matplotlib.figure import Figure
 
     values = (predicted.mean, 1.96 * predicted.variance.sqrt())
     mean, spread = ((v.mT if by_column else v).reshape(-1, len(x)).numpy() for v in values)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch.distributions import Distribution
 
+from gpvae.utils.extras import require
 from gpvae.utils.quantiles import quantile
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ def table(x: Any, y: Distribution, quantiles: Sequence[float], *, by_column: boo
         quantiles: Probabilities.
         by_column: Whether several outputs are `[N, K]` instead.
     """
-    import pandas as pd  # imported only if needed
+    require("pandas", "report", "predict_table returns a table", ImportError)
+    import pandas as pd
 
     values = {"mean": y.mean, "std": y.variance.sqrt(), **{f"q{p:g}": quantile(y, p) for p in quantiles}}
     values = {name: value.mT for name, value in values.items()} if by_column else values

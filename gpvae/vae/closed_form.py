@@ -4,6 +4,10 @@ Shapes: B series, T times, V variables, L latent dimensions, M inducing variable
 D = S V variables; otherwise D = V.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import torch
 from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import GaussianLikelihood
@@ -13,10 +17,12 @@ from torch.distributions import Normal
 from gpvae.inducing import ChosenCosines
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
+from gpvae.streaming import Frame
 from gpvae.utils.row_store import select_rows
-from gpvae.vae.common_posterior import CommonFieldPosterior, CommonPosterior
+from gpvae.vae.common_posterior import CommonFieldPosterior, CommonPosterior, Precisions
 from gpvae.vae.field import join_locations
 from gpvae.vae.linear_map import LinearMap
+from gpvae.vae.observed_times import ObservedTimes
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.spread import Spread
 from gpvae.vae.widening import Widening
@@ -59,6 +65,7 @@ class ClosedFormSeries(nn.Module):
         kind = CommonFieldPosterior if field else CommonPosterior
         self.posterior = kind(inducing, latent_dim, power=power)
         self.spread, self.widening = Spread(num_variables, period), Widening()
+        self._known: Precisions | None = None
 
     @property
     def inducing(self) -> ChosenCosines:
@@ -71,6 +78,22 @@ class ClosedFormSeries(nn.Module):
     def noise(self) -> Tensor:
         """Noise variance of each latent, `[L, 1]`."""
         return self.likelihood.noise
+
+    def site_of(self, series: Tensor | None = None) -> Site:
+        """The past site of some series of this process; of all of them if not given."""
+        kept = self.posterior.kept_of(series)
+        return self._precisions.site(kept) if self.posterior.started else kept
+
+    @property
+    def _precisions(self) -> Precisions:
+        """The precisions of the past."""
+        if self._known is None:
+            frame, _ = self.posterior.present_frame(self.kernel)
+            self._known = self._precisions_in(frame, self.posterior.observed)
+        return self._known
+
+    def _precisions_in(self, frame: Frame, observed: ObservedTimes) -> Precisions:
+        return Precisions(TimeFeatures.of(frame, observed.nodes), observed, self.noise, self.posterior.power)
 
     def arrange(self, values: Tensor) -> Tensor:
         """Values of series `[S, T, V]` as `[B, T, D]`: all of them one series in a field."""
@@ -89,23 +112,22 @@ class ClosedFormSeries(nn.Module):
         frame, transport = self.posterior.task_frame(self.kernel)
         features = TimeFeatures.of(frame, times)
         y, mask = self.arrange(y), self.arrange(mask)
+        complete, seen = _completeness(mask)
+        common = bool(self.posterior.common) and complete
         precision = 1 / (self.noise + self.posterior.power * features.residual)  # [L, T]
-        complete = all(bool(part.all()) for part in mask.split(CHUNK_SIZE))
-        common = ((features.a * precision[:, None]) @ features.a.mT)[None] if complete else None
+        observed = self.posterior.observed_with(times[seen.to(times.device)])
+        now = self._precisions_in(frame, observed)
 
-        def task_site(series: Tensor) -> Site:
+        def past_and_task(series: Tensor) -> Site:
             latents, share = self.map.encode(select_rows(y, series), select_rows(mask, series))
-            weights = share * precision
-            h = features.weighted_sum(weights * latents)
-            G = features.weighted_outer_sum(weights) if common is None else common
-            return Site(h.new_zeros(h.shape[:-1]), h, G)
+            share = share[:1, :1] if common else share
+            kept, weights = self.posterior.weights_with(series, observed.sums(times, share)), share * precision
+            h, G = features.weighted_sum(weights * latents), features.weighted_outer_sum(weights, once=True)
+            site = transport(self.site_of(series)) + Site(h.new_zeros(h.shape[:-1]), h, G)
+            return replace(site.with_precision(now(kept)), G=kept)
 
-        self.posterior.end_task(
-            frame,
-            len(y),
-            lambda series: transport(self.posterior.site_of(series)) + task_site(series),
-            complete=complete,
-        )
+        self.posterior.end_task(frame, len(y), past_and_task, observed=observed, complete=complete)
+        self._known = now
         self.spread.stretch(self.inducing.origin, self.inducing.horizon)
         self._calibrate(features, precision, y, mask)
         self.widening.end.copy_(times[-1])
@@ -117,7 +139,7 @@ class ClosedFormSeries(nn.Module):
         for series in self.posterior.own_series(len(y)).split(CHUNK_SIZE):
             values, seen = select_rows(y, series), select_rows(mask, series)
             latents, share = self.map.encode(values, seen)
-            q = Posterior.from_site(self.posterior.site_of(series))
+            q = Posterior.from_site(self.site_of(series))
             left_out = leave_one_out(features, q, latents, share * precision)
             mean, var = self.map.decode(left_out.mean, left_out.variance + self.noise)
             ratio = torch.where(seen, (values - mean).square() / var, 0.0)
@@ -134,7 +156,7 @@ class ClosedFormSeries(nn.Module):
             series: Series of this process, `[B]`.
         """
         frame, transport = self.posterior.present_frame(self.kernel)
-        site = transport(self.posterior.site_of(None if self.field else series))
+        site = transport(self.site_of(None if self.field else series))
         mean, var = marginals(TimeFeatures.of(frame, times), Posterior.from_site(site))
         rows = None
         if self.field:
@@ -162,6 +184,21 @@ class ClosedFormSeries(nn.Module):
         """The share of the prior variance of latents that the inducing variables resolve, mean over times, `[L]`."""
         features = TimeFeatures.of(self.posterior.present_frame(self.kernel)[0], times)
         return 1 - (features.residual / features.prior).mean(-1)
+
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        self._known = None
+        super()._load_from_state_dict(*args, **kwargs)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "ClosedFormSeries":
+        self._known = None
+        return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+
+
+def _completeness(mask: Tensor) -> tuple[bool, Tensor]:
+    """Whether all values `[B, T, D]` are observed, and at which times any of them is, `[T]`."""
+    parts = mask.split(CHUNK_SIZE)
+    seen = torch.stack([part.any(0).any(-1) for part in parts]).any(0)
+    return all(bool(part.all()) for part in parts), seen
 
 
 def marginals(features: TimeFeatures, q: Posterior) -> tuple[Tensor, Tensor]:

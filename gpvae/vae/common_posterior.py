@@ -1,33 +1,39 @@
-"""Streaming posteriors of many series that share one precision as long as all of them are completely observed."""
+"""Streaming posteriors of many series whose precisions depend on when they are observed, not on what is."""
 
-from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from gpvae.inducing import InducingVariables
 from gpvae.sites import Site
 from gpvae.streaming import Frame
+from gpvae.utils.resizable import assign
 from gpvae.vae.field import FieldPosterior
-from gpvae.vae.series_posterior import MAX_ELEMENTS, SeriesPosterior
+from gpvae.vae.observed_times import ObservedTimes
+from gpvae.vae.precision_by_time import PosteriorByTime
+from gpvae.vae.series_posterior import SiteOf
+from gpvae.vae.shared_times import TimeFeatures
+
+#: Number of series to process at a time.
+CHUNK_SIZE = 64
 
 
-class CommonPosterior(SeriesPosterior):
-    """A site for each series and latent dimension whose precision G depends on times and noise, not on values.
+class CommonPosterior(PosteriorByTime):
+    """A site for each series and latent dimension, with the numbers of observations in intervals as weights.
 
-    If all values are observed, G is the same for all series, exactly, and is kept once. From the first task with
-    missing values on, each series has its own.
+    If all values are observed, these are the same for all series and latents, exactly, and are kept once. From the
+    first task with missing values on, each series and latent has its own.
 
     Args:
-        inducing: A family of inducing variables, common to all series.
-        latent_dim: Number of latent dimensions L.
-        power: α of power expectation propagation; 0 is the variational bound.
+        *args: See `SeriesPosterior`.
+        **kwargs: See `SeriesPosterior`.
     """
 
     common: Tensor
 
-    def __init__(self, inducing: InducingVariables, latent_dim: int, *, power: float = 0.0) -> None:
-        super().__init__(inducing, latent_dim, power=power)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.register_buffer("common", torch.ones((), dtype=torch.bool))
 
     @property
@@ -35,18 +41,27 @@ class CommonPosterior(SeriesPosterior):
         """Names of the parts of the site that have a row for each series of this process."""
         return ("c", "h") if self.common else ("c", "h", "G")
 
-    def end_task(self, frame: Frame, num_series: int, compute: Callable[[Tensor], Site], *, complete: bool) -> None:
+    @property
+    def chunk_size(self) -> int:
+        """Number of series to process at a time."""
+        return CHUNK_SIZE if self.common else super().chunk_size
+
+    def end_task(
+        self, frame: Frame, num_series: int, compute: SiteOf, *, observed: ObservedTimes, complete: bool
+    ) -> None:
         """Consolidate a task.
 
         Args:
             frame: The frame of the task.
             num_series: Number of series on all processes.
-            compute: Computes the sites of some series, including past and task; G has a single row if all are equal.
+            compute: Computes the sites of some series, including past and task, with weights instead of G; a single
+                row of weights if those of all series are equal.
+            observed: The observed times of past and task.
             complete: Whether all values of the task, on all processes, are observed.
         """
         self.common &= complete
-        size = self.latent_dim * self.inducing.num_inducing * (1 if self.common else self.inducing.num_inducing)
-        self.end_series(frame, num_series, compute, chunk_size=max(2, MAX_ELEMENTS // size))
+        self.end_series(frame, num_series, compute)
+        assign(self.moments, observed.moments)
 
     def select_own_sites(self, state: dict[str, Tensor], prefix: str) -> None:
         """Reduce a state that is to be loaded to the series of this process, see `SeriesPosterior`."""
@@ -56,3 +71,30 @@ class CommonPosterior(SeriesPosterior):
 
 class CommonFieldPosterior(FieldPosterior, CommonPosterior):
     """The same for a field."""
+
+
+class Precisions:
+    """G = Σ w a aᵀ / (noise + α residual) over the nodes of observed times, for weights w of their intervals.
+
+    Args:
+        features: Features of the nodes.
+        observed: The observed times.
+        noise: Noise variance of each latent, `[L, 1]`.
+        power: α of power expectation propagation.
+    """
+
+    def __init__(self, features: TimeFeatures, observed: ObservedTimes, noise: Tensor, power: float) -> None:
+        self.features, self.observed = features, observed
+        self.precision = 1 / (noise + power * features.residual)
+        self._last = noise.new_zeros(0), noise.new_zeros(0)
+
+    def __call__(self, weights: Tensor) -> Tensor:
+        """G, `[B or 1, L, M, M]`, for weights `[B or 1, L or 1, K]`; computed once as long as these are the same."""
+        if not torch.equal(weights, self._last[0]):
+            at_nodes = self.observed.at_nodes(weights) * self.precision
+            self._last = weights, self.features.weighted_outer_sum(at_nodes, once=True)
+        return self._last[1]
+
+    def site(self, kept: Site) -> Site:
+        """A site with G, given one with weights."""
+        return replace(kept, G=self(kept.G))

@@ -1,38 +1,45 @@
-"""Precisions of expansions, kept as weights along the stream instead of matrices.
+"""Precisions kept as weights along the stream instead of matrices.
 
-In an expansion f = φᵀu, all latents have the same φ, so the precision of observations with weights w is
-G = Lᵀ (Σ_t w_t φ_t φ_tᵀ) L. The sum follows from the weights. Instead of M (M + 1) / 2 numbers, one number is kept for
-each interval of the horizon, and the weights are assumed to be even within an interval.
+Over a planned horizon, the inducing variables stay the same, so the precision of observations with weights w is
+G = Σ_t w_t a_t a_tᵀ with features a that can be computed again at any time. Instead of M (M + 1) / 2 numbers, one sum
+of weights is kept for each interval of the horizon, and the moments of the times in it once for all series.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from gpvae.inducing import CosineExpansion
+from gpvae.inducing import ChosenCosines, CosineExpansion
 from gpvae.sites import Site
 from gpvae.streaming import Frame
 from gpvae.utils.linalg import symmetric
+from gpvae.utils.resizable import assign
 from gpvae.vae.field import FieldPosterior
+from gpvae.vae.observed_times import ObservedTimes, stretched
 from gpvae.vae.series_posterior import SeriesPosterior, SiteOf
 
-#: Number of intervals for each cosine: the product of two cosines has twice the frequency of each.
-INTERVALS_PER_COSINE = 2
-#: Number of nodes in each interval.
-NODES_PER_INTERVAL = 4
 
+class PosteriorByTime(SeriesPosterior):
+    """A site for each series and latent that keeps weights of intervals, `[..., K]`, as its G.
 
-class ExpansionPosterior(SeriesPosterior):
-    """A site for each series and latent of an expansion, with weights of intervals instead of G.
+    When a task ends, posterior means stay as they are, and covariances become those of the nodes of the intervals.
 
-    Series and latents may share these weights, as they share G in `SeriesPosterior`. When a task ends, posterior means
-    stay as they are, and covariances become those of even weights.
+    Args:
+        inducing: Cosines over a planned horizon, common to all series.
+        *args: See `SeriesPosterior`.
+        **kwargs: See `SeriesPosterior`.
     """
 
-    inducing: CosineExpansion
-    past: CosineExpansion
+    inducing: ChosenCosines
+    past: ChosenCosines
+    moments: Tensor
+
+    def __init__(self, inducing: ChosenCosines, *args: Any, **kwargs: Any) -> None:
+        super().__init__(inducing, *args, **kwargs)
+        self.register_buffer("moments", torch.zeros(3, num_intervals(inducing), dtype=torch.float64))
 
     @property
     def configuration(self) -> str:
@@ -40,19 +47,44 @@ class ExpansionPosterior(SeriesPosterior):
         return super().configuration + ", precisions by time"
 
     @property
-    def site(self) -> Site:
-        """The past site of all series of this process."""
-        return self.site_of()
+    def observed(self) -> ObservedTimes:
+        """The times learnt so far, in the intervals of the past."""
+        return ObservedTimes(self.past.origin, self.past.length, self.moments)
+
+    def observed_with(self, times: Tensor) -> ObservedTimes:
+        """The times learnt so far and those of a new task, `[T]`, in the intervals of the task."""
+        origin, length = self.inducing.origin, self.inducing.length
+        so_far = self.observed.stretched(length) if self.started else ObservedTimes(origin, length, self.moments)
+        return so_far.including(times)
+
+    def weights_with(self, series: Tensor, task: Tensor) -> Tensor:
+        """The kept weights of some series and those of a task, `[B or 1, L or 1, K]`, in the intervals of the task."""
+        if not self.started:
+            return task
+        return stretched(self.kept_of(series).G, self.past.length, self.inducing.length) + task
+
+    def kept_of(self, series: Tensor | None) -> Site:
+        """The past site of some series of this process, with weights instead of G; of all of them if not given."""
+        site = self.site
+        return site if series is None else self.select_series(site, series)
+
+    def _precision_shape(self, size: int) -> tuple[int, ...]:
+        return (self.moments.shape[-1],)
+
+
+class ExpansionPosterior(PosteriorByTime):
+    """A site for each series and latent of an expansion, all of whose latents have the same φ: G = Lᵀ (Σ w φφᵀ) L.
+
+    Series and latents may share weights, as they share G in `SeriesPosterior`.
+    """
+
+    inducing: CosineExpansion
+    past: CosineExpansion
 
     def site_of(self, series: Tensor | None = None) -> Site:
         """The past site of some series of this process; of all of them if not given."""
-        kept = self._kept_of(series)
-        return replace(kept, G=precision_of(self.past, self.L, kept.G)) if self.started else kept
-
-    def _kept_of(self, series: Tensor | None) -> Site:
-        """The past site with weights instead of G."""
-        site = super().site
-        return site if series is None else self.select_series(site, series)
+        kept = self.kept_of(series)
+        return replace(kept, G=precision_of(self.past, self.L, self.observed, kept.G)) if self.started else kept
 
     def end_task(
         self,
@@ -74,76 +106,41 @@ class ExpansionPosterior(SeriesPosterior):
             precision: Computes the precisions of the observations of some series, `[B, L, T]`.
             mask: Which values of all series are observed, `[S, T, V]`.
         """
+        observed = self.observed_with(times)
 
         def keep(series: Tensor) -> Tensor:
-            task = by_interval(self.inducing, times, precision(series))
-            if not self.started:
-                return task
-            return stretched(self._kept_of(series).G, self.past.horizon, self.inducing.horizon) + task
+            return self.weights_with(series, observed.sums(times, precision(series)))
 
-        self.end_series(frame, num_series, compute, mask=mask, keep=keep)
+        def matrix(kept: Tensor) -> Tensor:
+            return precision_of(self.inducing, frame.L, observed, kept)
 
-    def _precision(self, frame: Frame, kept: Tensor) -> Tensor:
-        return precision_of(self.inducing, frame.L, kept)
+        self.end_series(frame, num_series, compute, mask=mask, keep=keep, matrix=matrix)
+        assign(self.moments, observed.moments)
 
     def _common(self, kept: Tensor, frame: Frame) -> tuple[Tensor, Tensor]:
         return (kept, torch.ones_like(kept[..., :1])) if self.shared_precision else common_weights(kept)
-
-    def _own(self, frame: Frame, compute: SiteOf, keep: Callable[[Tensor], Tensor]) -> SiteOf:
-        def site(series: Tensor) -> Site:
-            kept = keep(series)
-            return replace(compute(series).with_precision(self._precision(frame, kept)), G=kept)
-
-        return site
-
-    def _precision_shape(self, size: int) -> tuple[int, ...]:
-        return (num_intervals(self.inducing),)
 
 
 class ExpansionFieldPosterior(FieldPosterior, ExpansionPosterior):
     """An `ExpansionPosterior` for a field."""
 
 
-def num_intervals(family: CosineExpansion) -> int:
-    """The number of intervals K."""
-    return INTERVALS_PER_COSINE * family.num_inducing
+def num_intervals(family: ChosenCosines) -> int:
+    """The number of intervals K: as many as inducing variables, and even, so that two can become one."""
+    return family.num_inducing + family.num_inducing % 2
 
 
-def by_interval(family: CosineExpansion, times: Tensor, weights: Tensor) -> Tensor:
-    """Sums of weights `[..., T]` at times `[T]` over the intervals, `[..., K]`."""
-    number = num_intervals(family)
-    share = (times.to(family.end) - family.origin) / family.length
-    sums = weights.new_zeros(*weights.shape[:-1], number)
-    return sums.index_add_(-1, (share * number).long().clamp(0, number - 1), weights)
-
-
-def precision_of(family: CosineExpansion, L: Tensor, weights: Tensor) -> Tensor:
+def precision_of(family: CosineExpansion, L: Tensor, observed: ObservedTimes, weights: Tensor) -> Tensor:
     """G `[B, L, M, M]` of weights of intervals, `[B, L or 1, K]`.
 
     Args:
         family: The inducing variables.
         L: Factors of kuu, `[L, M, M]`.
+        observed: The observed times.
         weights: The weights.
     """
-    num_nodes = NODES_PER_INTERVAL * weights.shape[-1]
-    positions = (torch.arange(num_nodes).to(weights) + 0.5) / num_nodes
-    phi = family.waves((family.origin + family.length * positions)[:, None])
-    even = weights.repeat_interleave(NODES_PER_INTERVAL, -1) / NODES_PER_INTERVAL
-    return symmetric(L.mT @ ((phi.mT * even[..., None, :]) @ phi) @ L)
-
-
-def stretched(sums: Tensor, former: Tensor, present: Tensor) -> Tensor:
-    """Sums over intervals of a horizon that has doubled, once or several times: sums of pairs, followed by zeros.
-
-    Args:
-        sums: The sums, `[..., K]`, K even.
-        former: The former horizon.
-        present: The present one.
-    """
-    while present > 1.5 * former:
-        pairs = sums.unflatten(-1, (-1, 2)).sum(-1)
-        sums, former = torch.cat([pairs, torch.zeros_like(pairs)], -1), 2 * former
-    return sums
+    phi = family.waves(observed.nodes[:, None])
+    return symmetric(L.mT @ ((phi.mT * observed.at_nodes(weights)[..., None, :]) @ phi) @ L)
 
 
 def common_weights(weights: Tensor) -> tuple[Tensor, Tensor]:

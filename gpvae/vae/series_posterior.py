@@ -104,6 +104,12 @@ class SeriesPosterior(StreamingPosterior):
         positions = own_positions(series)
         return Site(select_rows(site.c, positions), select_rows(site.h, positions), select_rows(site.G, positions))
 
+    def check_site(self) -> None:
+        """Raise ValueError unless the sites are valid, one for each series of this process."""
+        super().check_site()
+        if self.started and "h" in self._buffers and len(self.h) != len(self.own_series(int(self.num_series))):
+            raise ValueError(f"the state has {len(self.h)} sites for {int(self.num_series)} series")
+
     def row_store(self, name: str) -> RowStore:
         """The store for rows of this process: memory, or files in a folder of that name."""
         if self.folder is None:
@@ -155,6 +161,7 @@ class SeriesPosterior(StreamingPosterior):
         *,
         mask: Tensor | None = None,
         keep: Callable[[Tensor], Tensor] | None = None,
+        matrix: Callable[[Tensor], Tensor] = lambda kept: kept,
         chunk_size: int | None = None,
     ) -> None:
         """Consolidate a task.
@@ -165,20 +172,27 @@ class SeriesPosterior(StreamingPosterior):
             compute: Computes the sites of some series, including past and task.
             mask: Which values of all series are observed, `[S, T, V]`; all if not given.
             keep: Computes what is kept of the precisions of some series, if not the matrices.
+            matrix: Computes G, given what is kept of it.
             chunk_size: Number of series at a time, see `compute_site`.
         """
         series, name = self.own_series(num_series), _task_name(int(self.num_ended) + 1)
         if self.shared_precision is None and mask is not None and not observed_alike(mask, series):
             self._stop_sharing()
-        keep = keep or (lambda chunk: compute(chunk).G)
+
+        def own(chunk: Tensor) -> Site:
+            if keep is None:
+                return compute(chunk)
+            kept = keep(chunk)
+            return replace(compute(chunk).with_precision(matrix(kept)), G=kept)
+
         if self.shares:
-            sums = [keep(chunk).sum(0, keepdim=True) for chunk in series.split(self.chunk_size)]
+            precision = keep or (lambda chunk: compute(chunk).G)
+            sums = [precision(chunk).sum(0, keepdim=True) for chunk in series.split(self.chunk_size)]
             shape, scale = self._common(self._total(torch.stack(sums).sum(0)) / num_series, frame)
-            G = self._precision(frame, scale * shape)
+            G = matrix(scale * shape)
             site = self.compute_site(name, series, lambda chunk: compute(chunk).with_precision(G))
             site = replace(site, G=shape)
         else:
-            own = self._own(frame, compute, keep)
             site, scale = self.compute_site(name, series, own, chunk_size), torch.ones_like(frame.L[:1, :1, :1])
         self.end(frame, site)
         if self.shared_precision is None:
@@ -193,17 +207,9 @@ class SeriesPosterior(StreamingPosterior):
         if rank() == 0:
             shutil.rmtree(self.folder / _task_name(int(self.num_ended) - 2), ignore_errors=True)
 
-    def _precision(self, frame: Frame, kept: Tensor) -> Tensor:
-        """G, given what is kept of it."""
-        return kept
-
     def _common(self, kept: Tensor, frame: Frame) -> tuple[Tensor, Tensor]:
         """What is kept of a precision that all series share, for all latents together if they allow it, and factors."""
         return (kept, torch.ones_like(kept[..., :1, :1])) if self.shared_precision else common_shape(kept, frame.L)
-
-    def _own(self, frame: Frame, compute: SiteOf, keep: Callable[[Tensor], Tensor]) -> SiteOf:
-        """Computes the sites of some series with what is kept of their own precisions."""
-        return compute
 
     def _total(self, value: Tensor) -> Tensor:
         """The sum over processes of a value of their series."""
@@ -279,10 +285,6 @@ class SeriesPosterior(StreamingPosterior):
         shapes = {"c": latent, "h": [*latent, size], "G": [*latent, *self._precision_shape(size)]}
         folder, counts = self.folder / _task_name(int(self.num_ended)), (int(self.num_series), int(self.num_files))
         return open_rows(folder, {name: shapes[name] for name in self.rows}, self.L.dtype, *counts)
-
-    def _precision_shape(self, size: int) -> tuple[int, ...]:
-        """The shape of what is kept of a G of some size."""
-        return size, size
 
 
 def _rows(shares: bool) -> tuple[str, ...]:

@@ -62,9 +62,14 @@ class TimeFeatures:
         """Σ_t w_t a_t, `[B, L, M]`, for weights `[B, L, T]`."""
         return (weights.transpose(0, 1) @ self.a.mT).transpose(0, 1)
 
-    def weighted_outer_sum(self, weights: Tensor) -> Tensor:
-        """Σ_t w_t a_t a_tᵀ, `[B, L, M, M]`, for weights `[B, L, T]`."""
-        if self._pairs is None:
+    def weighted_outer_sum(self, weights: Tensor, *, once: bool = False) -> Tensor:
+        """Σ_t w_t a_t a_tᵀ, `[B, L, M, M]`, for weights `[B, L, T]`.
+
+        Args:
+            weights: The weights.
+            once: There are no other sums with these features, for which the pairs would be worth their computation.
+        """
+        if once or self._pairs is None:
             chunks = self._chunks(weights.transpose(0, 1).contiguous())
             return torch.cat([_batch_product(a[:, None] * w[..., None, :], a.mT) for a, w in chunks]).transpose(0, 1)
         sums = weights.transpose(0, 1) @ self._pairs.mT  # [L, B, P]

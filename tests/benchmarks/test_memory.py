@@ -23,7 +23,7 @@ def test_every_contender_is_a_config_and_has_a_colour() -> None:
     assert set(COLOURS) == {*SIMPLE, *CONTENDERS}
 
 
-def test_means_and_triangles_are_counted_and_what_follows_from_them_is_not() -> None:
+def test_means_and_precisions_are_counted_and_what_follows_from_them_is_not() -> None:
     data = small(0)
     data.prepare_data()
     data.setup()
@@ -31,7 +31,7 @@ def test_means_and_triangles_are_counted_and_what_follows_from_them_is_not() -> 
     gp.begin_task(*data.task_data(0))
     gp.end_task()
     kept = numbers_kept(gp)
-    assert kept["precisions"] == 2 * 6 * 7 // 2  # one for all three series
+    assert kept["precisions"] == 6 * (1 + 3)  # a number of observations and three moments of each interval
     assert kept["means"] == 3 * 2 * (6 + 1)
     assert "networks" not in kept
     assert kept["other"] < 300
@@ -63,7 +63,7 @@ def test_a_run_is_continued(
     monkeypatch.setitem(memory.DATASETS, "sample", small)
     monkeypatch.setattr(memory, "DATASETS", {"sample": small})
     command = ["memory", "--seeds", "0", "--csv", str(tmp_path / "runs.csv"), "--figure", str(tmp_path / "figure.png")]
-    chosen = ["--contenders", "climatology", "exact GP", "GP a variable", "--sizes", "all", "25"]
+    chosen = ["--contenders", "climatology", "exact GP", "one GP per variable", "--sizes", "all", "25"]
     monkeypatch.setattr("sys.argv", [*command, *chosen])
     memory.main()
     first = (tmp_path / "runs.csv").read_text()
@@ -72,5 +72,5 @@ def test_a_run_is_continued(
     memory.main()
     assert (tmp_path / "runs.csv").read_text() == first
     shown = capsys.readouterr().out
-    assert "| sample | GP a variable | 25 |" in shown
+    assert "| sample | one GP per variable | 25 |" in shown
     assert (tmp_path / "figure.png").exists()

@@ -42,7 +42,7 @@ def test_one_value_of_a_learnt_task(on_disk: bool, tmp_path: Path, monkeypatch: 
     write_new(changed(23), folder / "0.nc")
     message = refused(folder, *FIT)
     assert "values of task 2 differ" in message
-    assert "t2m at 2020-01-30T23:00; not preliminary when learnt, so files are damaged, or are others" in message
+    assert "t2m at 2020-01-30T23:00; not preliminary when learnt, so a file is damaged or was replaced" in message
     assert "add --accept changed: what was learnt from them stays" in message
     assert not (folder / RUN / FILE_NAME).exists()
 

@@ -37,7 +37,7 @@ def read_file(path: str) -> Outcome:
             low, high = limits_of(variable) or (-torch.inf, torch.inf)
             some, room = physical[..., number][mask[..., number]], 1e-3 * (high - low)
             if bool(((some < low - room) | (some > high + room)).any()):
-                return Outcome("silent NaN", f"{variable} is beyond what can be")
+                return Outcome("silent NaN", f"{variable} has impossible values")
     return Outcome("taken")
 
 

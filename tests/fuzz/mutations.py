@@ -40,6 +40,8 @@ values = st.one_of(
     st.dictionaries(st.one_of(st.text(max_size=6), st.integers(), st.none()), scalars, max_size=3),
     classes,
 )
+kinds = st.sampled_from(["replace", "replace", "replace", "remove", "rename", "add", "nest"])
+config_changes = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), kinds, values), min_size=1, max_size=3)
 
 
 def paths(config: Any, at: Path = ()) -> Iterator[Path]:  # noqa: ANN401
@@ -49,7 +51,8 @@ def paths(config: Any, at: Path = ()) -> Iterator[Path]:  # noqa: ANN401
         yield from paths(value, (*at, key))
 
 
-def _change(config: dict[str, Any], changes: list[tuple[float, str, Any]]) -> dict[str, Any]:
+def change_config(config: dict[str, Any], changes: list[tuple[float, str, Any]]) -> dict[str, Any]:
+    """A copy of a config with some of its values replaced, removed, renamed, added or nested."""
     config = copy.deepcopy(config)
     for where, kind, value in changes:
         found = list(paths(config))
@@ -82,16 +85,14 @@ def wrong_configs(config: dict[str, Any]) -> st.SearchStrategy[bytes]:
     Args:
         config: The original config.
     """
-    kinds = st.sampled_from(["replace", "replace", "replace", "remove", "rename", "add", "nest"])
-    changes = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), kinds, values), min_size=1, max_size=3)
     numbers = st.one_of(st.floats(), st.integers(), scalars)
     one = st.tuples(st.floats(0, 1, exclude_max=True), st.just("replace"), numbers).map(lambda change: [change])
     text = _text(config)
     return st.one_of(
-        st.builds(lambda changes: _text(_change(config, changes)), one),
-        st.builds(lambda changes: _text(_change(config, changes)), one),
-        st.builds(lambda changes: _text(_change(config, changes)), changes),
-        st.builds(lambda changes: _text(_change(config, changes)), changes),
+        st.builds(lambda changes: _text(change_config(config, changes)), one),
+        st.builds(lambda changes: _text(change_config(config, changes)), one),
+        st.builds(lambda changes: _text(change_config(config, changes)), config_changes),
+        st.builds(lambda changes: _text(change_config(config, changes)), config_changes),
         damaged(text),
         st.builds(_text, st.dictionaries(st.sampled_from(list(config)), values)),
         st.builds(yaml.safe_dump, values).map(lambda text: text.encode("utf-8", "surrogatepass")),

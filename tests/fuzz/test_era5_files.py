@@ -1,4 +1,4 @@
-"""A damaged ERA5 file is refused by an error message, or read as consistent values that can be."""
+"""A damaged ERA5 file is refused by an error message, or read as consistent, possible values."""
 
 import io
 import zipfile

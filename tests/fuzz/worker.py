@@ -14,7 +14,13 @@ from tests.fuzz.outcomes import Outcome
 TIMEOUT = 20.0  # seconds for an input
 START = 600.0  # and for a process
 MEMORY = 2 * 2**30  # bytes of address space beyond those at the start; needing more counts as a crash
-MODULES = ["tests.fuzz.era5_files", "tests.fuzz.checkpoints", "tests.fuzz.configs", "tests.fuzz.tables"]
+MODULES = [
+    "tests.fuzz.era5_files",
+    "tests.fuzz.checkpoints",
+    "tests.fuzz.configs",
+    "tests.fuzz.tables",
+    "tests.fuzz.states",
+]
 
 
 class Worker:

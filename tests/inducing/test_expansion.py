@@ -8,7 +8,8 @@ from gpvae.inducing import CosineExpansion
 from gpvae.kernels import variance
 from gpvae.streaming import Frame
 from gpvae.utils.linalg import identity_like
-from gpvae.vae.precision_by_time import by_interval, common_weights, num_intervals, precision_of, stretched
+from gpvae.vae.observed_times import ObservedTimes, stretched
+from gpvae.vae.precision_by_time import common_weights, num_intervals, precision_of
 from gpvae.vae.wave_kernel import WaveKernel
 
 HORIZON, PERIODS = 240.0, [24.0, 12.0]
@@ -68,11 +69,14 @@ def test_weights_of_intervals_give_nearly_the_precision_of_the_observations() ->
     w = weights()
     a, _ = frame.features(TIMES[:, None])
     G = torch.einsum("lmt,blt,lnt->blmn", a, w, a)
-    kept = by_interval(family_of(frame), TIMES, w)
-    assert kept.shape == (2, 2, num_intervals(family_of(frame)))
+    family = family_of(frame)
+    moments = torch.zeros(3, num_intervals(family), dtype=torch.float64)
+    observed = ObservedTimes(family.origin, family.length, moments).including(TIMES)
+    kept = observed.sums(TIMES, w)
+    assert kept.shape == (2, 2, num_intervals(family))
     assert torch.allclose(kept.sum(-1), w.sum(-1))
     covariance, expected = (
-        torch.linalg.inv(identity_like(G) + part) for part in (precision_of(family_of(frame), frame.L, kept), G)
+        torch.linalg.inv(identity_like(G) + part) for part in (precision_of(family, frame.L, observed, kept), G)
     )
     var, exact = (torch.einsum("lmt,blmn,lnt->blt", a, part, a) for part in (covariance, expected))
     assert torch.allclose(var, exact, rtol=0.25)

@@ -94,6 +94,10 @@ DAMAGE = {
     "other factor": ("posteriors.0.L", lambda v: 3 * v, "under its kernel"),
     "parameter": ("kernel.raw_outputscale", lambda v: v * torch.inf, "kernel.raw_outputscale"),
     "recent": ("recent.y", lambda v: v * torch.nan, "recent points"),
+    "variables": ("posteriors.0.inducing.end", lambda v: v * torch.nan, "inducing variables"),
+    "number": ("posteriors.0.h", lambda v: 3.0, "names and tensors only"),
+    "complex": ("posteriors.0.h", lambda v: v + 1j, "dense numbers"),
+    "huge": ("posteriors.0.h", lambda v: v[:1].expand(10**13), "GB of memory"),
     "leader": ("best", lambda v: v + 7, "family 7"),
 }
 
@@ -107,6 +111,15 @@ def test_a_state_that_contradicts_itself_is_refused(damage: str) -> None:
     state[name] = change(state[name])
     fresh = model(CosS(8)).update(X[:9], Y[:9])
     assert_refused(fresh, lambda: fresh.load_state_dict(state), message)
+
+
+def test_a_file_with_a_flipped_bit_is_refused(tmp_path: Path) -> None:
+    model(CosS(8)).update(X, Y).save(tmp_path / "gp.pt")
+    content = bytearray((tmp_path / "gp.pt").read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / "gp.pt").write_bytes(content)
+    with pytest.raises(ValueError, match="cannot be read as a model: it may be damaged"):
+        OnlineGP.load(tmp_path / "gp.pt")
 
 
 def test_a_state_with_a_kernel_that_has_changed_since_is_valid() -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 import xarray as xr
+import yaml
 
 import gpvae
 from tests.cli.program import assert_same, weights, write_config
@@ -100,6 +101,24 @@ def test_data_that_are_gone_are_still_known_by_their_digests(
         command(series, *FIT)
     learnt.rename(series / "0.nc")
     command(series, *FIT)
+
+
+def test_changed_data_are_refused_unless_accepted(series: Path, all_weather: xr.Dataset) -> None:
+    """As by the command, with `--accept changed`; the history of two updates is saved with the second."""
+    changed, run = all_weather.isel(time=slice(0, 45)).copy(deep=True), gpvae.load(series / RUN)
+    changed["t2m"][25, 1, 2] += 0.5
+    write_old(changed, series / "0.nc", packed=False)
+    new = in_single_precision(all_weather.isel(time=slice(45, 85)))
+    with pytest.raises(ValueError, match=r"values of task 2 differ.*t2m at 2020-01-31T01:00.*accept='changed'"):
+        run.update(new.isel(time=slice(0, 20)))
+    with pytest.raises(ValueError, match="accept"):
+        run.update(new.isel(time=slice(0, 20)), accept="all")
+    assert run.num_tasks == 2
+    run.update(new.isel(time=slice(0, 20)), accept="changed").update(new.isel(time=slice(20, 40))).save()
+    assert run.num_tasks == 4
+    (entry,) = yaml.safe_load((series / RUN / "config_history.yaml").read_text())
+    assert entry["after_task"] == 2
+    assert "t2m at 2020-01-31T01:00" in entry["changed"]["data, values of task 2"]["to"]
 
 
 def test_the_command_goes_on_from_a_saved_update_and_the_other_way_round(

@@ -11,6 +11,9 @@ from gpvae import OnlineGP
 from gpvae.inducing import ChosenCosines
 from gpvae.kernels import covariance
 from gpvae.modules import SeriesGP
+from gpvae.posteriors import Posterior
+from gpvae.sites import Site
+from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.wave_kernel import WaveKernel
 from tests.toys import gaussian
 
@@ -75,10 +78,10 @@ def test_with_enough_variables_it_is_the_exact_gp(missing: float, power: float) 
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5])
-@pytest.mark.parametrize("horizon", [None, 144.0])
-def test_each_variable_of_each_series_is_an_online_gp(power: float, horizon: float | None) -> None:
+def test_each_variable_of_each_series_is_an_online_gp(power: float) -> None:
+    """Within a horizon, with evenly spaced times in each interval."""
     tasks = weather()
-    module = learnt(tasks, num_inducing=20, power=power, horizon=horizon)
+    module = learnt(tasks, num_inducing=40, power=power)
     at = torch.linspace(0, HOURS - 1, 30, dtype=torch.float64)
     mean, var = plain(module, at, torch.arange(NUM_SERIES))
     for v in range(NUM_VARIABLES):
@@ -86,7 +89,7 @@ def test_each_variable_of_each_series_is_an_online_gp(power: float, horizon: flo
         for name, parameter in kernel.named_parameters():
             parameter.data = module.gp.kernel.get_parameter(name).data[v : v + 1].clone()
         for series in range(NUM_SERIES):
-            family = ChosenCosines(20, horizon=horizon, periods=[24.0])
+            family = ChosenCosines(40, horizon=float(HOURS), periods=[24.0])
             gp = OnlineGP(
                 family,
                 copy.deepcopy(kernel),
@@ -99,6 +102,32 @@ def test_each_variable_of_each_series_is_an_online_gp(power: float, horizon: flo
             expected = gp.predict(at[:, None])
             torch.testing.assert_close(mean[series, :, v], expected.mean[0], atol=1e-5, rtol=1e-5)
             torch.testing.assert_close(var[series, :, v], expected.variance[0], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_a_stream_that_outgrew_its_horizon_has_the_precisions_of_a_longer_one(missing: float) -> None:
+    """Precisions follow from the observed times, however often the inducing variables have changed."""
+    tasks = weather(missing)
+    grown, planned = learnt(tasks, horizon=48.0), learnt(tasks, horizon=192.0)
+    torch.testing.assert_close(grown.gp.posterior.G, planned.gp.posterior.G)
+    torch.testing.assert_close(grown.gp.posterior.observed.nodes, planned.gp.posterior.observed.nodes)
+    torch.testing.assert_close(grown.gp.site_of().G, planned.gp.site_of().G)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_few_numbers_stand_for_precisions(missing: float) -> None:
+    """With many times in each interval, and variances within a tenth."""
+    tasks = weather(missing)
+    module = learnt(tasks, num_inducing=12)
+    times, _, mask = everything(tasks)
+    frame, _ = module.gp.posterior.present_frame(module.gp.kernel)
+    features = TimeFeatures.of(frame, times)
+    precision = 1 / (module.gp.noise + module.gp.posterior.power * features.residual)
+    G = features.weighted_outer_sum(mask.mT * precision, once=True)
+    h = torch.zeros(NUM_SERIES, NUM_VARIABLES, 12, dtype=torch.float64)
+    exact, ours = (Posterior.from_site(Site(h[..., 0], h, part)) for part in (G, module.gp.site_of().G))
+    var, expected = features.marginals(ours)[1], features.marginals(exact)[1]
+    torch.testing.assert_close(var.expand_as(expected), expected, rtol=0.1, atol=0)
 
 
 def test_complete_series_share_one_precision_until_a_value_is_missing() -> None:
@@ -120,7 +149,7 @@ def test_complete_data_give_the_same_whether_or_not_the_precision_is_shared() ->
     tasks = weather()
     shared, own = learnt(tasks[:1]), learnt(tasks[:1])
     own.gp.posterior.common.fill_(False)
-    own.gp.posterior.G = own.gp.posterior.G.repeat(NUM_SERIES, 1, 1, 1)
+    own.gp.posterior.G = own.gp.posterior.G.repeat(NUM_SERIES, NUM_VARIABLES, 1)
     for module in (shared, own):
         module.begin_task(*tasks[1])
         module.end_task()

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
 
 from gpvae.diagnostics import ResolutionWarning
 from gpvae.modules import SVGPVAE
 from gpvae.vae.wave_kernel import WaveKernel
-from tests.vae.learning import Data, learn
+from tests.vae.learning import Data, learn, predictions
 
 NUM_SERIES, HOURS, M, L = 5, 24, 10, 2
 pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
@@ -41,12 +40,6 @@ def learnt(num_tasks: int = 3, masked: float = 0.0, **options: object) -> SVGPVA
     return module
 
 
-def predictions(module: SVGPVAE) -> tuple[Tensor, Tensor]:
-    times = torch.arange(0.0, 3 * HOURS, 0.7, dtype=torch.float64)
-    f = module.vae.latent(times, torch.arange(NUM_SERIES))
-    return f.mean, f.stddev
-
-
 def assert_equal(one: SVGPVAE, other: SVGPVAE) -> None:
     for ours, theirs in zip(predictions(one), predictions(other), strict=True):
         assert torch.equal(ours, theirs)
@@ -55,10 +48,10 @@ def assert_equal(one: SVGPVAE, other: SVGPVAE) -> None:
 @pytest.mark.parametrize(
     ("options", "shape"),
     [
-        ({}, (1, 1, 2 * M)),
-        ({"shared_precision": True}, (1, L, 2 * M)),
-        ({"shared_precision": False}, (NUM_SERIES, L, 2 * M)),
-        ({"masked": 0.5}, (NUM_SERIES, L, 2 * M)),
+        ({}, (1, 1, M)),
+        ({"shared_precision": True}, (1, L, M)),
+        ({"shared_precision": False}, (NUM_SERIES, L, M)),
+        ({"masked": 0.5}, (NUM_SERIES, L, M)),
     ],
 )
 def test_weights_by_time_stand_for_precisions(options: dict[str, object], shape: tuple[int, ...]) -> None:
@@ -119,7 +112,7 @@ def test_a_stream_that_outgrows_its_horizon_says_so_and_goes_on() -> None:
     assert "longer than the 36 units of time planned for" in said[0]
     assert float(module.vae.posterior.inducing.get_buffer("horizon")) == 72
     total = module.vae.posterior.scale * module.vae.posterior.G
-    assert bool((total[..., : 2 * M] > 0).all())  # all three tasks have their weights
+    assert bool((total[..., :M] > 0).all())  # all three tasks have their weights
     assert bool(torch.isfinite(predictions(module)[0]).all())
 
 

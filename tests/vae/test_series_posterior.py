@@ -11,7 +11,7 @@ from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.vae import series_posterior
 from gpvae.vae.shared_precision import common_shape
-from tests.vae.learning import Data, learn
+from tests.vae.learning import Data, learn, predictions
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 NUM_SERIES, HOURS = 5, 12
@@ -31,12 +31,6 @@ def learnt(num_tasks: int = 3, masked: float = 0.2, method: str = "CosS", **opti
     for number in range(num_tasks):
         learn(module, task(number, masked))
     return module
-
-
-def predictions(module: SVGPVAE) -> tuple[Tensor, Tensor]:
-    times = torch.arange(0.0, 3 * HOURS, 0.7, dtype=torch.float64)
-    f = module.vae.latent(times, torch.arange(NUM_SERIES))
-    return f.mean, f.stddev
 
 
 @pytest.mark.parametrize("shared", [False, True])

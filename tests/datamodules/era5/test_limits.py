@@ -1,4 +1,4 @@
-"""Values that cannot be: recognised as gaps, masked and reported, or refused if they are many."""
+"""Impossible values: recognised as gaps, masked and reported, or refused if they are many."""
 
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from datamodules.data_folder import data_dir
-from datamodules.era5 import ERA5
+from datamodules.era5 import ERA5, read_era5
 from datamodules.era5.limits import FILLS, LIMITS, limits_of, robust_limits
 from datamodules.era5.variables import KNOWN, describe
 from tests.datamodules.era5.streams import from_files, made
-from tests.datamodules.era5.written import weather
+from tests.datamodules.era5.written import weather, write_new
 
 FEW: dict[str, Any] = {"source": "files", "num_tasks": 3, "hours_per_task": 20, "points": None}
 MANY = 60 * 12
@@ -54,9 +54,20 @@ def test_a_few_values_beyond_the_limits_are_masked_and_reported(
 ) -> None:
     stream = from_files(with_values(name, value, 25, 47), tmp_path / "a.nc")
     assert num_missing(stream, name) == 2
-    assert f"{name}: 2 values are beyond what can be, and count as missing: the first is {value:g}" in caplog.text
+    assert f"{name}: 2 values are physically impossible and count as missing: the first is {value:g}" in caplog.text
     assert f"at 2020-01-31T01:00 in {tmp_path / 'a.nc'}" in caplog.text
     assert all(num_missing(stream, other) == 0 for other in {"t2m", "sp", "tp"} - {name})
+
+
+def test_reading_a_dataset_masks_and_refuses_the_same(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_new(with_values("t2m", 400.0, 25, 47), tmp_path / "a.nc")
+    data = read_era5(str(tmp_path / "a.nc"))
+    assert np.argwhere(np.isnan(data["t2m"].values)).tolist() == [[25, 1, 2], [47, 1, 2]]
+    assert not np.isnan(data["sp"].values).any()
+    assert "t2m: 2 values are physically impossible and count as missing: the first is 400 K at 2020" in caplog.text
+    write_new(weather(60).assign(t2m=weather(60)["t2m"] - 273.15), tmp_path / "a.nc")
+    with pytest.raises(ValueError, match=r"t2m \(2m_temperature\) has 720 of 720 values beyond 150 to 350 K"):
+        read_era5(str(tmp_path / "a.nc"))
 
 
 @pytest.mark.parametrize("fill", FILLS.tolist())
@@ -108,7 +119,7 @@ def test_many_values_are_refused(tmp_path: Path) -> None:
     celsius = weather(60)
     celsius["t2m"] = celsius["t2m"] - 273.15  # without the attribute
     expected = (
-        r"t2m \(2m_temperature\) has 240 of 240 values beyond 150 to 350 K in one task, more than 1%: the first is "
+        r"t2m \(2m_temperature\) has 240 of 240 values beyond 150 to 350 K, more than 1%: the first is "
         r".* K at 2020-01-30T00:00 in .*a.nc. Check its units"
     )
     with pytest.raises(ValueError, match=expected):

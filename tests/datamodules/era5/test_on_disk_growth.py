@@ -60,6 +60,19 @@ def test_new_files_are_appended(pieces: list[xr.Dataset], tmp_path: Path, caplog
     assert "Writing" not in caplog.text
 
 
+def test_records_of_an_earlier_version_are_understood(pieces: list[xr.Dataset], tmp_path: Path) -> None:
+    """They have a second digest of values, after that of hours."""
+    write_new(pieces[0], tmp_path / "0.nc")
+    stream(tmp_path)
+    (path,) = (tmp_path / "data" / FOLDER).glob("*/scaling.pt")
+    saved = torch.load(path, weights_only=True)
+    torch.save(saved | {"tasks": [(one[0], "former", *one[1:]) for one in saved["tasks"]]}, path)
+    before = written(tmp_path)
+    (tmp_path / "0.nc").touch()  # so that values are read and compared again
+    stream(tmp_path)
+    assert written(tmp_path) == before
+
+
 def test_a_file_that_grows_is_read_again_but_only_new_tasks_are_written(
     pieces: list[xr.Dataset], tmp_path: Path
 ) -> None:
