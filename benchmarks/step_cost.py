@@ -20,7 +20,8 @@ from typing import Any
 import torch
 
 HERE = Path(__file__).resolve().parent.parent
-HOURS, VARIABLES = 149, 17
+#: Hours of a task and variables, and those of the small model on which launches are counted: they do not depend on it.
+SIZES, SMALL = (149, 17), (24, 3)
 #: Models whose steps are measured: that of `vae_steps`, and that of the shipped config for ERA5.
 MODELS: dict[str, dict[str, Any]] = {
     "networks of the paper, replay": {
@@ -44,7 +45,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "hyperparameters": "fixed",
         "consolidation": "replay",
         "periods": [24.0],
-        "horizon": 10.0 * HOURS,
+        "horizon": 1490.0,
     },
 }
 
@@ -58,16 +59,26 @@ class Steps:
         series: Number of series, all of which take part in every step.
         task: The task, from 1; one step is taken in each task before it.
         device: The device.
+        sizes: Hours of a task, and variables.
     """
 
-    def __init__(self, model: str, num_inducing: int, series: int, task: int, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        model: str,
+        num_inducing: int,
+        series: int,
+        task: int,
+        *,
+        device: str = "cpu",
+        sizes: tuple[int, int] = SIZES,
+    ) -> None:
         from gpvae.modules import SVGPVAE  # of the checkout that is measured
 
         torch.manual_seed(0)
-        self.module = SVGPVAE("OHSVGP", num_inducing, num_variables=VARIABLES, **MODELS[model]).to(device)
+        self.module = SVGPVAE("OHSVGP", num_inducing, num_variables=sizes[1], **MODELS[model]).to(device)
         self.module.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
         for number in range(task):
-            times, y, mask = (part.to(device) for part in _data(number, series))
+            times, y, mask = (part.to(device) for part in _data(number, series, *sizes))
             self.module.begin_task(times, y, mask)
             self.batch = torch.arange(series, device=device), times, y, mask
             self.optimiser = self.module.configure_optimizers()
@@ -84,17 +95,17 @@ class Steps:
         self.optimiser.step()
 
 
-def _data(task: int, series: int) -> tuple[torch.Tensor, ...]:
+def _data(task: int, series: int, hours: int, variables: int) -> tuple[torch.Tensor, ...]:
     """Waves of a day and of weather, with noise, of a task from 0."""
     rng = torch.Generator().manual_seed(task)
-    times = HOURS * task + torch.arange(HOURS, dtype=torch.float64)
-    phase = torch.linspace(0, 3, series)[:, None, None] + torch.arange(VARIABLES)
+    times = hours * task + torch.arange(hours, dtype=torch.float64)
+    phase = torch.linspace(0, 3, series)[:, None, None] + torch.arange(variables)
     waves = torch.sin(2 * torch.pi * times / 24)[:, None] + torch.sin(times[:, None] / 40 + phase)
-    y = (waves + 0.3 * torch.randn(series, HOURS, VARIABLES, generator=rng)).float()
+    y = (waves + 0.3 * torch.randn(series, hours, variables, generator=rng)).float()
     return times, y, torch.ones_like(y, dtype=torch.bool)
 
 
-def counted(*case: Any) -> dict[str, int]:
+def counted(model: str, num_inducing: int, series: int, task: int) -> dict[str, int]:
     """Launches, synchronisations and random draws of the host in a step on the simulated device."""
     path = HERE / "tests" / "device" / "second_device.py"
     spec = importlib.util.spec_from_file_location("second_device", path)
@@ -106,7 +117,7 @@ def counted(*case: Any) -> dict[str, int]:
     if (reason := device.missing()) is not None:
         return {"launches": -1, "reason": reason}
     device.load()
-    steps = Steps(*case, device.NAME)
+    steps = Steps(model, min(num_inducing, 12), min(series, 8), min(task, 2), device=device.NAME, sizes=SMALL)
     steps.step()
     with device.counting() as counts:
         steps.step()

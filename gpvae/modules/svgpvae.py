@@ -26,6 +26,7 @@ from gpvae.vae.principal_components import start_model
 from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
 from gpvae.vae.step import Step
+from gpvae.vae.step_precision import check_step_precision
 from gpvae.vae.task import SeriesTask, divergence_error, is_finite
 
 
@@ -169,7 +170,7 @@ class SVGPVAE(VAEModule):
             self.vae.locations.set(*located(stream))
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """Adam on networks and inducing points, at a higher rate on noise and lengthscales."""
+        """Adam, at a higher rate on noise and lengthscales."""
         return rates.adam(self._optimised(), [self.vae.decoder.log_scale, *self._kernel_parameters()], self.lr)
 
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
@@ -233,7 +234,6 @@ class SVGPVAE(VAEModule):
         except ValueError as error:
             if is_finite(self.vae.kernel, self._optimised()):
                 raise
-            # A covariance or a distribution received NaN.
             raise self._diverged("the loss became NaN", batch_idx) from error
         self._refuse(*self._losses.add(batch_idx, loss))
         # DistributedDataParallel requires every parameter of the optimiser to take part in the loss.
@@ -266,8 +266,7 @@ class SVGPVAE(VAEModule):
         self._refuse(*self._losses.check())
         super().on_save_checkpoint(checkpoint)
 
-    def _total(self, value: Tensor) -> Tensor:
-        """The sum over processes of a value of their series; a field is the same on all of them."""
+    def _total(self, value: Tensor) -> Tensor:  # a field is the same on all processes
         return sum_over_processes(value) if self.vae.field is None else value
 
     def _diverged(self, what: str, step: int) -> FloatingPointError:
@@ -283,8 +282,9 @@ class SVGPVAE(VAEModule):
         task = self._task
         assert task is not None
         self._refuse(*self._losses.check())
-        if not is_finite(self.vae.kernel, self._optimised()):  # the last step has no loss after it
+        if not is_finite(self.vae.kernel, self._optimised()):
             raise self._diverged("a parameter became NaN or infinite", self.steps_taken)
+        check_step_precision(task, self.begun)
         if self.ewc is not None:
             parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()
             draws = Draws(self.seed, "fisher", self.learned)

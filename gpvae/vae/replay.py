@@ -35,7 +35,7 @@ class Replay(nn.Module):
         if num_times < 1 or num_draws < 1:
             raise ValueError(f"replay needs at least one time and one draw, got {num_times=}, {num_draws=}")
         self.before = copy.deepcopy(decoder).requires_grad_(False)
-        self.num_times, self.num_draws = num_times, num_draws
+        self.num_times, self.num_draws = num_times, min(num_draws, num_times)
 
     def consolidate(self, decoder: Decoder) -> None:
         """Set the previous decoder to that of a task that has ended."""
@@ -52,7 +52,9 @@ class Replay(nn.Module):
         vae, end, series = task.vae, float(task.times[0]), task.series
         rng = torch.Generator().manual_seed(seed)
         times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64).to(series.device)
-        self.times, self.clock = times, vae.clock(times)
+        starts = [*range(0, self.num_times - self.num_draws, self.num_draws), self.num_times - self.num_draws]
+        parts = [slice(start, start + self.num_draws) for start in starts]
+        self.parts = [(some, times[some], vae.clock(times)[some]) for some in parts]
         frames = vae.posterior.present_frame(vae.kernel), (task.frame, task.transport)
         pairs = [(TimeFeatures.of(frame, times), transport) for frame, transport in frames]
 
@@ -90,12 +92,12 @@ class Replay(nn.Module):
             number: The number of the step, which says which times are replayed.
             place: What the decoder is given about locations at some times, see `GPVAE.place`.
         """
-        begin = number * self.num_draws % (self.num_times - self.num_draws + 1)
-        some, rows = slice(begin, begin + self.num_draws), own_positions(series)
+        some, times, clock = self.parts[number % len(self.parts)]
+        rows = own_positions(series)
         past, shown = select_rows(self.means[..., some], rows).unbind(1)
         stddev, common, blur = select_rows(self.spreads[..., some], rows).unbind(1)
         same, extra = noise.to(past).unbind(1)
-        known = self.clock[some], *place(self.times[some])
+        known = clock, *place(times)
         with torch.no_grad():
             target = self.before(torch.addcmul(past, stddev, same), *known)
             f = torch.addcmul(torch.addcmul(shown, common, same), blur, extra)
