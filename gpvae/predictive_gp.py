@@ -263,7 +263,8 @@ class PredictiveGP(Transactional):
         last = self.inputs.high.nan_to_num(neginf=0.0)  # early versions did not count inputs
         x = last.expand(1, max(1, int(self.input_dim)))
         y = self.predict(self.inputs.times(last.cpu()[None].numpy()) if self.inputs.are_times else x)
-        if not bool(torch.isfinite(y.mean).all()) or (is_gaussian(self.likelihood) and not bool((y.stddev > 0).all())):
+        numbers = torch.cat([y.mean, y.variance.log()] if is_gaussian(self.likelihood) else [y.mean])
+        if not bool(torch.isfinite(numbers).all()):
             raise ValueError("predictions are not finite")
 
     def _checked_inputs(self, x: Arrays, *, learn: bool = False, batched: bool = False) -> Tensor:
