@@ -23,9 +23,9 @@ MISSING = 1e8
 
 
 class LogEvidence(torch.autograd.Function):
-    """-½ Σ_l (Σ_b s_bl y_blᵀ K_l⁻¹ y_bl + log det K_l), whose gradient by K takes no pass back through the Cholesky factor.
+    """-½ Σ_l (Σ_b s_bl y_blᵀ K_l⁻¹ y_bl + log det K_l), without a pass back through the Cholesky factor.
 
-    Its gradient is ½ (Σ_b s_bl α_bl α_blᵀ - K_l⁻¹), α = K⁻¹ y.
+    The gradient is ½ (Σ_b s_bl α_bl α_blᵀ - K_l⁻¹), α = K⁻¹ y.
     """
 
     @staticmethod
@@ -44,7 +44,7 @@ class LogEvidence(torch.autograd.Function):
         return -0.5 * ((y * alpha).sum(-2) * shares.mT).sum() - 0.5 * log_det(L).sum()
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]  # noqa: ANN401
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # noqa: ANN401
         """The gradient by K."""
         L, alpha, shares = ctx.saved_tensors
         outer = (alpha * shares.mT[:, None]) @ alpha.mT
@@ -87,7 +87,7 @@ def fit_series(
         by_lag = covariance(kernel, lags[:, None], lags.new_zeros(1, 1))[..., 0]  # kernels of time are stationary
         K = by_lag.index_select(-1, where.flatten()).unflatten(-1, where.shape)
         noise = torch.where(at, likelihood.noise, MISSING)
-        return LogEvidence.apply(K + torch.diag_embed(noise), values, shares)
+        return LogEvidence.apply(K + torch.diag_embed(noise), values, shares)  # type: ignore[no-untyped-call]
 
     power = float((values**2).mean()) or 1.0
     hyperparameters = list(search_space(kernel, likelihood, x, power, shortest=0.5 / len(x)))
