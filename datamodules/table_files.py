@@ -130,4 +130,4 @@ def _read(file: Path) -> pd.DataFrame:
 def _read_csv(file: Path) -> pd.DataFrame:
     header = str(pd.read_csv(file, sep="\0", nrows=0, engine="python").columns[0])
     separator = max(SEPARATORS, key=header.count)
-    return pd.read_csv(file, sep=separator, skipinitialspace=True, float_precision="round_trip")
+    return pd.read_csv(file, sep=separator, skipinitialspace=True)
