@@ -36,7 +36,7 @@ test-lowest:  ## install the lowest declared versions into .venv-lowest, and run
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python tests/packaging/lowest.py pyproject.toml > .venv-lowest/lowest.txt
 	.venv-lowest/bin/python -m pip install -q -c .venv-lowest/lowest.txt -e ".[all]" pytest pytest-xdist hypothesis
-	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" -W default
 
 lint: $(STAMP)  ## check style, formatting and which package imports which
 	.venv/bin/ruff check

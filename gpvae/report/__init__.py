@@ -6,4 +6,4 @@
 
 from gpvae.utils.extras import require
 
-require("rich", "report", "gpvae.report writes pages", ImportError)
+require("lightning", "train", "gpvae.report describes trained models", ImportError)
