@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from gpvae.cli.subcommand import Subcommand
-from gpvae.report.page import write_report
+from gpvae.results.runs import find_run_folders
 from gpvae.results.terminal import console
 
 
@@ -20,10 +20,13 @@ class ReportCommand(Subcommand):
         default = Path("report.html")
         parser.add_argument("paths", nargs="+", metavar="RUNS", help="folder of a run, or of runs")
         parser.add_argument("--output", type=Path, default=default, metavar="FILE", help=f"default: {default}")
-        parser.add_argument("--title", default="Streams of tasks", help="title of the page")
+        parser.add_argument("--title", help="title of the page; default: methods and data")
 
     def run(self, arguments: Namespace) -> None:
         """Write the page, and print where it is."""
+        find_run_folders(arguments.paths)  # raises before torch is imported
+        from gpvae.report.page import write_report
+
         write_report(arguments.paths, arguments.output, arguments.title)
         size = arguments.output.stat().st_size
         in_units = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"

@@ -8,11 +8,13 @@ import torch
 from lightning import LightningModule
 from torch import Tensor, nn
 from torch.distributions import Distribution
+from torch.nn.parallel import DistributedDataParallel
 
 from gpvae.metrics import Foresight, ForesightCell, Score, TaskScores
 from gpvae.modules.configuration import Differences, check_same_configuration
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils.counters import Counters
+from gpvae.utils.distributed import num_processes, sum_over_processes
 from gpvae.utils.transactional import Transactional
 
 
@@ -77,6 +79,9 @@ class ContinualModule(Counters, Transactional, LightningModule):
             if stream is None:
                 raise ValueError("num_variables is unknown: set it, or use a datamodule")
             self.build(stream.num_variables, getattr(stream, "num_series", None))
+        # Buffers are the same on all processes by construction, or rows of a process's own series.
+        names = [name for name, _ in self.named_buffers()]
+        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, names)
 
     def build(self, num_variables: int, num_series: int | None = None) -> None:
         """Build what depends on the number of variables or series, unless it is already built.
@@ -150,6 +155,23 @@ class ContinualModule(Counters, Transactional, LightningModule):
             names = self._variable_names() if self.scores.num_variables > 1 else [""]
             self.last_foresight = self.foresight.cells(self.begun + 1, names)
             self.learn_from_foresight()
+
+    def log_step(self, values: Mapping[str, Tensor], *, prog_bar: str) -> None:
+        """Log values of a training step, as means over processes.
+
+        Several processes reduce them together, and only in steps that the trainer logs.
+
+        Args:
+            values: Scalars by name.
+            prog_bar: Name of the one to show in the progress bar.
+        """
+        if num_processes() > 1:
+            if (self.trainer.global_step + 1) % self.trainer.log_every_n_steps:  # type: ignore[attr-defined]
+                return
+            sums = sum_over_processes(torch.stack([value.detach().double() for value in values.values()]))
+            values = dict(zip(values, sums / num_processes(), strict=True))
+        for name, value in values.items():
+            self.log(name, value, prog_bar=name == prog_bar)
 
     def learn_from_foresight(self) -> None:
         """Learn from the scores of a task that was foreseen, if the module can."""

@@ -155,7 +155,6 @@ class SVGPVAE(VAEModule):
         self._hparams_initial = copy.deepcopy(self.hparams)  # the copy that loggers get
         self.scores, self.foresight = TaskScores(METRICS, num_variables), Foresight(METRICS, num_variables)
         self.vae = build_vae(self.hparams, num_variables, num_series)
-        self._keep_apart(("c", "h", "G"))
         num_parameters = len(ewc.flat([self.vae.encoder, self.vae.decoder]))
         protects, running = self.consolidation, self.hparams["ewc_running"]
         self.ewc = ewc.EWC(num_parameters, running) if protects in ("ewc", "both") else None
@@ -248,16 +247,14 @@ class SVGPVAE(VAEModule):
         self.steps_taken += 1
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
             value = step.bound(noise)
-        loss = -value
-        self.log("train/bound", value, prog_bar=True, sync_dist=True)
+        loss, logged = -value, {"train/bound": value}
         if self.ewc is not None:
             penalty = self.ewc_strength * self.ewc(ewc.flat([self.vae.encoder, self.vae.decoder])) / self._num_values
-            loss = loss + penalty
-            self.log("train/ewc", penalty, sync_dist=True)
+            loss, logged["train/ewc"] = loss + penalty, penalty
         if replay is not None:
             disagreement = step.disagreement(replay, noise, number)
-            loss = loss + self.replay_strength * self.learned * disagreement
-            self.log("train/replay", disagreement, sync_dist=True)
+            loss, logged["train/replay"] = loss + self.replay_strength * self.learned * disagreement, disagreement
+        self.log_step(logged, prog_bar="train/bound")
         return loss
 
     def _refuse(self, step: int | None, loss: float) -> None:

@@ -47,7 +47,7 @@ class Draws:
         number = math.prod(shape)
         bits = self._bits(series, (number + 1) // 2, purpose)
         one = torch.ones((), dtype=dtype)  # of the host, which gives the results its type
-        uniform = torch.add((0.5 + 2**-24) * one, bits[..., 0], alpha=2**-24)  # exact, above 0 and at most 1
+        uniform = torch.add(0.5 * one, bits[..., 0], alpha=-(2**-24))  # from 2**-24 to 1, exactly
         angle = (2 * math.pi * 2**-24 * one) * bits[..., 1]
         radius = uniform.log_().mul_(-2).sqrt_()
         return torch.cat([radius * angle.cos(), radius * angle.sin()], -1)[:, :number].reshape(-1, *shape)
