@@ -160,6 +160,10 @@ def worker(checkout: Path, case: list[Any]) -> Callable[[str], Any]:
     requests, answers = process.stdin, process.stdout
 
     def ask(request: str) -> Any:  # noqa: ANN401
+        if request == "end":
+            requests.close()
+            answers.close()
+            return process.wait()
         requests.write(f"{request}\n")
         requests.flush()
         return json.loads(answers.readline())
@@ -214,6 +218,8 @@ def main() -> None:
                 headline[f"{name}: other / this"] = times[1] / times[0]
             rows.append(row)
             console.print(*row)
+        for ask in workers:
+            ask("end")
     what = "launches / synchronisations / uploads / draws on the host"
     columns = ["model", "task", "series", what, "CPU ms a step"]
     columns += [f"other: {what}", "other: CPU ms a step", "other / this"] if args.other else []
