@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 HERE = Path(__file__).resolve().parent.parent
-#: Hours of a task and variables, and those of the small model on which launches are counted: they do not depend on it.
+#: Hours of a task and variables, and those of a small model.
 SIZES, SMALL = (149, 17), (24, 3)
 #: Models whose steps are measured: that of `vae_steps`, and that of the shipped config for ERA5.
 MODELS: dict[str, dict[str, Any]] = {
@@ -51,40 +51,37 @@ MODELS: dict[str, dict[str, Any]] = {
 
 
 class Steps:
-    """A model that has begun a task, and its training steps.
+    """A model that learns tasks, and its training steps.
 
     Args:
         model: One of `MODELS`.
         num_inducing: Number of inducing variables.
         series: Number of series, all of which take part in every step.
-        task: The task, from 1; one step is taken in each task before it.
         device: The device.
         sizes: Hours of a task, and variables.
     """
 
     def __init__(
-        self,
-        model: str,
-        num_inducing: int,
-        series: int,
-        task: int,
-        *,
-        device: str = "cpu",
-        sizes: tuple[int, int] = SIZES,
+        self, model: str, num_inducing: int, series: int, *, device: str = "cpu", sizes: tuple[int, int] = SIZES
     ) -> None:
         from gpvae.modules import SVGPVAE  # of the checkout that is measured
 
         torch.manual_seed(0)
+        self.series, self.device, self.sizes = series, device, sizes
         self.module = SVGPVAE("OHSVGP", num_inducing, num_variables=sizes[1], **MODELS[model]).to(device)
         self.module.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
-        for number in range(task):
-            times, y, mask = (part.to(device) for part in _data(number, series, *sizes))
-            self.module.begin_task(times, y, mask)
-            self.batch = torch.arange(series, device=device), times, y, mask
+
+    def begin(self, task: int) -> "Steps":
+        """Begin a task, from 1; one step is taken in it, and in each task before it."""
+        for number in range(int(self.module.begun), task):
+            if number > 0:
+                self.module.end_task()
+            data = tuple(part.to(self.device) for part in _data(number, self.series, *self.sizes))
+            self.module.begin_task(*data)
+            self.batch = torch.arange(self.series, device=self.device), *data
             self.optimiser = self.module.configure_optimizers()
             self.step()
-            if number + 1 < task:
-                self.module.end_task()
+        return self
 
     def step(self) -> None:
         """Take a step."""
@@ -105,41 +102,53 @@ def _data(task: int, series: int, hours: int, variables: int) -> tuple[torch.Ten
     return times, y, torch.ones_like(y, dtype=torch.bool)
 
 
-def counted(model: str, num_inducing: int, series: int, task: int) -> dict[str, int]:
-    """Launches, synchronisations and random draws of the host in a step on the simulated device."""
-    path = HERE / "tests" / "device" / "second_device.py"
-    spec = importlib.util.spec_from_file_location("second_device", path)
-    assert spec is not None
-    assert spec.loader is not None
-    device = importlib.util.module_from_spec(spec)
-    sys.modules["second_device"] = device
-    spec.loader.exec_module(device)
-    if (reason := device.missing()) is not None:
-        return {"launches": -1, "reason": reason}
-    device.load()
-    steps = Steps(model, min(num_inducing, 12), min(series, 8), min(task, 2), device=device.NAME, sizes=SMALL)
-    steps.step()
-    with device.counting() as counts:
-        steps.step()
-    return {name: getattr(counts, name) for name in ("launches", "synchronisations", "uploads", "host_draws")}
+class Counter:
+    """Counts what a step asks of the simulated device.
+
+    Args:
+        case: The arguments of `Steps`.
+    """
+
+    def __init__(self, case: list[Any]) -> None:
+        spec = importlib.util.spec_from_file_location("second_device", HERE / "tests" / "device" / "second_device.py")
+        assert spec is not None
+        assert spec.loader is not None
+        self.device = importlib.util.module_from_spec(spec)
+        sys.modules["second_device"] = self.device
+        spec.loader.exec_module(self.device)
+        if (reason := self.device.missing()) is not None:
+            raise SystemExit(f"{reason}: the simulated device cannot be compiled")
+        self.device.load()
+        self.steps = Steps(*case, device=self.device.NAME)
+
+    def count(self, task: int) -> list[int]:
+        """Launches, synchronisations, uploads and random draws of the host in a step of a task."""
+        self.steps.begin(task).step()
+        with self.device.counting() as counts:
+            self.steps.step()
+        return [counts.launches, counts.synchronisations, counts.uploads, counts.host_draws]
 
 
 def serve(case: list[Any]) -> None:
-    """Answer requests on the standard input: `count`, or the number of steps to time, in CPU milliseconds each."""
+    """Answer requests on the standard input: `count TASK`, `begin TASK`, and the CPU milliseconds of `step NUMBER`."""
     torch.set_num_threads(1)
-    steps: Steps | None = None
+    steps, counter = Steps(*case), None
     for line in sys.stdin:
-        if line.strip() == "count":
-            print(json.dumps(counted(*case)), flush=True)
-            continue
-        steps = steps or Steps(*case)
-        begin = time.process_time()
-        for _ in range(int(line)):
-            steps.step()
-        print(json.dumps(1000 * (time.process_time() - begin) / int(line)), flush=True)
+        what, number = line.split()[0], int(line.split()[1])
+        if what == "count":
+            counter = counter or Counter(case)
+            answer: object = counter.count(number)
+        elif what == "begin":
+            answer = steps.begin(number) is None
+        else:
+            begin = time.process_time()
+            for _ in range(number):
+                steps.step()
+            answer = 1000 * (time.process_time() - begin) / number
+        print(json.dumps(answer), flush=True)
 
 
-def worker(checkout: Path, case: list[Any]) -> Callable[[object], Any]:
+def worker(checkout: Path, case: list[Any]) -> Callable[[str], Any]:
     """A process that takes steps with the packages of a checkout, and a function that asks it."""
     variables = os.environ | {"PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     command = [sys.executable, str(HERE / "benchmarks" / "step_cost.py"), "--serve", json.dumps(case)]
@@ -150,7 +159,11 @@ def worker(checkout: Path, case: list[Any]) -> Callable[[object], Any]:
     assert process.stdout is not None
     requests, answers = process.stdin, process.stdout
 
-    def ask(request: object) -> Any:  # noqa: ANN401
+    def ask(request: str) -> Any:  # noqa: ANN401
+        if request == "end":
+            requests.close()
+            answers.close()
+            return process.wait()
         requests.write(f"{request}\n")
         requests.flush()
         return json.loads(answers.readline())
@@ -158,16 +171,16 @@ def worker(checkout: Path, case: list[Any]) -> Callable[[object], Any]:
     return ask
 
 
-def measure(checkouts: list[Path], case: list[Any], repeats: int) -> list[tuple[dict[str, int], float]]:
-    """Counts and the median time of a step in each checkout, which take turns."""
-    workers = [worker(checkout, case) for checkout in checkouts]
-    counts = [ask("count") for ask in workers]
-    num_steps = max(1, int(300 / workers[0](2)))  # some 0.3 seconds
+def measure(workers: list[Callable[[str], Any]], task: int, repeats: int) -> list[float]:
+    """The median time of a step of a task in each checkout, which take turns."""
+    for ask in workers:
+        ask(f"begin {task}")
+    num_steps = max(1, int(300 / workers[0]("step 2")))  # some 0.3 seconds
     times: list[list[float]] = [[] for _ in workers]
     for _ in range(repeats):
         for ask, found in zip(workers, times, strict=True):
-            found.append(ask(num_steps))
-    return [(count, statistics.median(found)) for count, found in zip(counts, times, strict=True)]
+            found.append(ask(f"step {num_steps}"))
+    return [statistics.median(found) for found in times]
 
 
 def main() -> None:
@@ -179,31 +192,37 @@ def main() -> None:
     options.add_argument("--other", type=Path, help="a checkout of another commit, for the ratio")
     options.add_argument("--num-inducing", type=int, default=100)
     options.add_argument("--tasks", nargs="+", type=int, default=[1, 2, 5, 10])
-    options.add_argument(
-        "--series", nargs="+", type=int, default=[8, 256, 1024], help="all but the first in task 2 only"
-    )
+    options.add_argument("--series", nargs="+", type=int, default=[8, 256, 1024])
     options.add_argument("--repeats", type=int, default=7)
     args = options.parse_args()
     if args.quick:
         args.num_inducing, args.tasks, args.series, args.repeats = 10, [2], [4], 1
     checkouts = [HERE, *([args.other.resolve()] if args.other else [])]
     first, *more = args.series
-    cases = [(task, first) for task in args.tasks] + [(2, series) for series in more]
+    cases = [(model, first, args.tasks) for model in MODELS] + [("shipped", series, [2]) for series in more]
     rows: list[list[object]] = []
     headline = {}
-    for model in MODELS:
-        for task, series in cases:
-            found = measure(checkouts, [model, args.num_inducing, series, task], args.repeats)
-            (counts, milliseconds), *others = found
-            rows.append([model, task, series, *counts.values(), milliseconds])
-            headline[f"{model}, task {task}, {series} series: ms a step"] = milliseconds
-            for former, slower in others:
-                rows[-1] += [f"{former['launches']}, {former['synchronisations']}, {former['host_draws']}"]
-                rows[-1] += [slower / milliseconds]
-                headline[f"{model}, task {task}, {series} series: other / this"] = slower / milliseconds
-            console.print(rows[-1])
-    columns = ["model", "task", "series", "launches", "synchronisations", "uploads", "host draws", "CPU ms a step"]
-    columns += ["other: launches, synchronisations, draws", "other: times as long"] if args.other else []
+    for model, series, tasks in cases:
+        workers = [worker(checkout, [model, args.num_inducing, series]) for checkout in checkouts]
+        for task in tasks:
+            few = series == first and task <= 2  # in later tasks, and for more series, counts are the same
+            counts = [" / ".join(map(str, ask(f"count {task}"))) if few else "" for ask in workers]
+            times = measure(workers, task, args.repeats)
+            row: list[object] = [model, task, series]
+            for count, milliseconds in zip(counts, times, strict=True):
+                row += [count, milliseconds]
+            name = f"{model}, task {task}, {series} series"
+            headline[f"{name}: ms a step"] = times[0]
+            if args.other:
+                row.append(times[1] / times[0])
+                headline[f"{name}: other / this"] = times[1] / times[0]
+            rows.append(row)
+            console.print(*row)
+        for ask in workers:
+            ask("end")
+    what = "launches / synchronisations / uploads / draws on the host"
+    columns = ["model", "task", "series", what, "CPU ms a step"]
+    columns += [f"other: {what}", "other: CPU ms a step", "other / this"] if args.other else []
     table(f"A training step with M = {args.num_inducing}, on one thread", columns, rows)
     save("step_cost", [dict(zip(columns, row, strict=True)) for row in rows], args.output, headline)
     return None

@@ -16,6 +16,7 @@ CHEAP = {
     "path_memory": "powerplant.txt",
     "single_points": "audio_subband.mat",
     "solar_stream": "solar.mat",
+    "step_cost": None,
     "vae_line_up": None,
     "vae_steps": None,
 }

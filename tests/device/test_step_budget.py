@@ -33,7 +33,7 @@ def started(
     series: int = 4,
     sizes: tuple[int, int] = SMALL,
 ) -> Steps:
-    return Steps(model, num_inducing, series, task, device=NAME, sizes=sizes)
+    return Steps(model, num_inducing, series, device=NAME, sizes=sizes).begin(task)
 
 
 @pytest.mark.parametrize(("model", "task"), LAUNCHES)
