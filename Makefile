@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 PYTEST := OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks example test test-fast test-ci lint types check docs dist reproduce smoke
+.PHONY: help setup hooks example test test-fast test-ci test-lowest lint types check docs dist reproduce smoke
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,7 +14,7 @@ setup: $(STAMP)  ## install the package and its tools into .venv
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install -c constraints.txt -e ".[dev,docs,grib,zarr,sklearn,river,botorch]"
+	.venv/bin/python -m pip install -c constraints.txt -e ".[dev,docs]"
 	touch $@
 
 hooks: $(STAMP)  ## check every commit with pre-commit
@@ -31,6 +31,12 @@ test-fast: $(STAMP)  ## run the tests that are not slow
 
 test-ci: $(STAMP)  ## run the tests that are not slow, and a few of the slow ones
 	$(PYTEST) -m "not slow or ci"
+
+test-lowest:  ## install the lowest declared versions into .venv-lowest, and run the tests that are not slow
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python tests/packaging/lowest.py pyproject.toml > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip install -q -c .venv-lowest/lowest.txt -e ".[all]" pytest pytest-xdist hypothesis
+	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" -W default
 
 lint: $(STAMP)  ## check style, formatting and which package imports which
 	.venv/bin/ruff check

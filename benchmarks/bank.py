@@ -2,10 +2,14 @@
 
 Solar with M inducing variables over five splits; Audio, and Skillcraft and Powerplant sorted by first dimension or by
 norm, over one. The fitted kernel (RBF, a lengthscale per dimension) is one of the members of the bank.
+
+`--choose` compares grids of members instead, by the log density that the bank predicts for each task before it learns
+it: only training points are used.
 """
 
 import statistics
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,9 +25,24 @@ from benchmarks.report import parser, save, table
 from benchmarks.streams import expected_warnings, fit, nlpd, stream
 from datamodules.splits import Task, first_dimension, split_tasks
 from gpvae import Bank
+from gpvae.bank.members import repeated_kernel, repeated_likelihood, spread
 from gpvae.inducing import CosS, InducingVariables, LegS, LegSPath, PivotedPoints
 
 SIZES = {"solar": (50, 150), "audio": (100, 150, 200)}
+#: The settings by which grids are compared.
+CHOOSE_BY = ("CosS, M = 150", "OVC, first_dimension")
+#: Grids of 24 members: numbers of lengthscales and noise levels, and the range of the latter.
+GRIDS = {
+    f"{lengthscales} x {levels}, noise {low:g} to {high:g}": ((lengthscales, levels), (low, high))
+    for lengthscales, levels, low, high in (
+        (6, 4, 0.01, 0.6),
+        (6, 4, 0.001, 0.6),
+        (6, 4, 0.01, 2.0),
+        (8, 3, 0.01, 0.6),
+        (12, 2, 0.01, 0.6),
+        (4, 6, 0.01, 0.6),
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -41,7 +60,11 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--data", nargs="+", choices=[*SERIES, *TABLES], default=[*SERIES, *TABLES])
     options.add_argument("--size", type=int, default=24, help="members of the bank")
+    options.add_argument("--choose", action="store_true", help="compare grids by their prequential scores")
     args = options.parse_args()
+    if args.choose:
+        choose(args)
+        return
     rows = []
     with expected_warnings():
         for case in cases(args.data, args.quick):
@@ -103,6 +126,35 @@ def compare(case: Case, seed: int, size: int) -> dict[str, float]:
     score = nlpd(bank, tasks)
     ratio = (time.process_time() - middle) / (middle - begin)
     return {"one_kernel": one, "bank": score, "time_ratio": ratio, "megabytes": bank.num_bytes / 1e6}
+
+
+def choose(args: Namespace) -> None:
+    """Print the prequential score of every grid on every stream."""
+    rows = []
+    with expected_warnings():
+        for case in (c for c in cases(args.data, args.quick) if args.quick or c.setting in CHOOSE_BY):
+            for name, (shape, noise_range) in list(GRIDS.items())[: 2 if args.quick else None]:
+                scores = [prequential(case, seed, shape, noise_range) for seed in range(case.num_splits)]
+                rows.append(
+                    {"data": case.data, "setting": case.setting, "grid": name, "score": statistics.mean(scores)}
+                )
+    columns = ["data", "setting", "grid", "score"]
+    title = "Mean log density a training point, each task predicted before it is learnt; higher is better"
+    table(title, columns, [[*(r[key] for key in columns[:3]), f"{r['score']:.3f}"] for r in rows])
+    save("bank_grids", rows, args.output, {f"{r['data']}, {r['setting']}: {r['grid']}": r["score"] for r in rows})
+
+
+def prequential(case: Case, seed: int, shape: tuple[int, int], noise_range: tuple[float, float]) -> float:
+    """Log density a training point that a bank predicts, task by task."""
+    tasks = case.tasks(seed)
+    kernel, likelihood = fit(tasks, case.family())
+    num = shape[0] * shape[1]
+    members, noise = repeated_kernel(kernel, num), repeated_likelihood(likelihood, num, 0)
+    spread(members, noise, kernel, likelihood, tasks[0].x_train, shape, noise_range)
+    bank = Bank(case.family(), members, noise, size=None, mean=ZeroMean())
+    for task in tasks:
+        bank.update(task.x_train, task.y_train)
+    return float(bank.bound()) / sum(len(task.y_train) for task in tasks)
 
 
 def summarise(splits: list[dict[str, float]]) -> dict[str, Any]:

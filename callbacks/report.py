@@ -12,6 +12,7 @@ from torch import Tensor
 from callbacks.comparison import Comparison
 from callbacks.continual import continual_module
 from callbacks.results_folder import ResultsWriter
+from callbacks.tracking import lay_out, log_end, log_table
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
 from gpvae.metrics import ForesightCell, ForesightTable, Score, TaskTable, describe, foresight_table
@@ -39,6 +40,7 @@ class TaskReport(ResultsWriter, Callback):
     def __init__(self, print_table: bool = True, compare: bool = True) -> None:
         super().__init__()
         self.print_table, self.compare = print_table, compare
+        self._laid_out = False
         self.table, self.foresight = TaskTable(), ForesightTable()
         self._comparison: Comparison | None = None
 
@@ -104,6 +106,10 @@ class TaskReport(ResultsWriter, Callback):
             if not math.isnan(forgetting):
                 changes |= {f"{metric}/forgetting": forgetting, f"{metric}/backward_transfer": -forgetting}
         _log(trainer, changes, after_task)
+        if not self._laid_out:
+            for logger in trainer.loggers:
+                lay_out(logger, self.metrics)
+            self._laid_out = True
 
     def on_task_foreseen(self, trainer: Trainer, module: ContinualModule, task: int) -> None:
         """Add prequential scores of a task that is to begin, and write and log them.
@@ -134,8 +140,10 @@ class TaskReport(ResultsWriter, Callback):
         _log(trainer, {name: score.value for name, score in named.items()}, task + 1)
 
     def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Print a summary."""
+        """Log the final scores, and print a summary."""
         folder = self.results_folder(trainer)  # every process must ask
+        if trainer.is_global_zero and self.metrics:
+            self._log_end(trainer, pl_module)
         if not (self.print_table and trainer.is_global_zero and self.metrics):
             return
         screen = terminal.console()
@@ -158,6 +166,21 @@ class TaskReport(ResultsWriter, Callback):
             screen.print(title, terminal.lead_table(self.foresight), sep="\n")
         if folder is not None:
             screen.print(f"Logs, scores and checkpoints are in {folder}", soft_wrap=True, highlight=False)
+
+    def _log_end(self, trainer: Trainer, module: LightningModule) -> None:
+        """Give every logger the final scores, as a table of tasks and next to the options of the run."""
+        stream, learned = getattr(trainer, "datamodule", None), self.table.num_tasks
+        options = {"model": type(module).__name__, "data": type(stream).__name__, **dict(module.hparams)}
+        options |= {f"data.{name}": value for name, value in dict(getattr(stream, "hparams", {})).items()}
+        scores = {f"end/{metric}": float(self.table.seen(metric)[-1]) for metric in self.metrics}
+        scores |= {f"end/{metric}_forgetting": self.table.forgetting(metric) for metric in self.metrics}
+        known = {name: value for name, value in scores.items() if not math.isnan(value)}
+        matrix = self.matrix(self.metrics[0])
+        columns = ["after task", *(f"task {j + 1}" for j in range(matrix.shape[1]))]
+        rows = [[i + 1, *(f"{v:.3f}" if v == v else "" for v in row)] for i, row in enumerate(matrix.tolist())]
+        for logger in trainer.loggers:
+            log_table(logger, f"{self.metrics[0]}_of_tasks", columns, rows, learned)
+            log_end(logger, options, known, learned)
 
     def state_dict(self) -> dict[str, Any]:
         """The scores so far, as a list for each column, and the rows of foresight."""

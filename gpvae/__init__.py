@@ -6,6 +6,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpvae.utils import own_packages
+
 if TYPE_CHECKING:
     from gpvae import inducing
     from gpvae.bank import Bank
@@ -36,6 +38,8 @@ _MODULES = {
     "OnlineGP": "gpvae.online_gp",
     "ResolutionWarning": "gpvae.diagnostics",
 }
+
+own_packages.register()
 
 try:
     __version__ = version("gpvae")
@@ -70,6 +74,10 @@ def load(path: str | Path, *, allow: Iterable[str] = ()) -> "SavedRun[Any]":
         FileNotFoundError: There is no run, or it has no checkpoint.
         ValueError: The checkpoint is damaged, or cannot be read by this version.
     """
-    from gpvae.saved import load as load_run  # Lightning, xarray and matplotlib are imported only if needed
+    from gpvae.utils.extras import require
+
+    require("lightning", "train", "gpvae.load opens a run", ImportError)
+    own_packages.claim()
+    from gpvae.saved import load as load_run
 
     return load_run(path, allow=allow)

@@ -9,6 +9,7 @@ from gpvae.likelihoods import expected_log_prob, some_points
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site, gaussian_site, residual_variance
 from gpvae.streaming import Frame, StreamingPosterior
+from gpvae.utils.linalg import common_rows
 
 #: Number of points whose features are computed at a time.
 CHUNK_SIZE = 8192
@@ -53,7 +54,9 @@ def data_site(
         weights: Powers of the points' likelihoods, `[*L, N]`; one if not given.
     """
     site = Site.zero(frame.L)
-    noise = noise.expand(y.shape)
+    noise = common_rows(noise, frame.L)
+    noise = noise.expand(torch.broadcast_shapes(noise.shape, y.shape[-1:]))
+    weights = None if weights is None else common_rows(weights, frame.L)
     for points in range(0, len(x), CHUNK_SIZE):
         part = slice(points, points + CHUNK_SIZE)
         a, prior = frame.features(x[part])

@@ -179,7 +179,7 @@ def warn_misfit(
     predicted = predictive(likelihood, *q.marginals(a, prior))
     squares = (y - predicted.mean) ** 2 / predicted.variance
     weights = weights_of(likelihood)
-    excess = float(squares.mean() if weights is None else squares[weights > 0].mean())
+    excess = float(squares.mean() if weights is None else squares[weights.expand(squares.shape) > 0].mean())
     if excess <= max(MAX_MEAN_SQUARE, chdtri(len(index), SIGNIFICANCE) / len(index)):
         return
     warnings.warn(

@@ -8,8 +8,6 @@ from itertools import chain
 import torch
 from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import Likelihood
-from rich.console import Console
-from rich.progress import track
 from torch import Tensor, nn
 
 from gpvae.bounds import FreeFormBound, collapsed_site, task_elbo
@@ -18,6 +16,7 @@ from gpvae.natural_gradients import PointSites, natural_posterior
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.sites import Site
 from gpvae.streaming import Frame, StreamingPosterior
+from gpvae.utils.progress import track
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ def _train_free_form(
 ) -> None:
     """Train q(v) by Adam, starting from the posterior given the past, together with the other trained parameters."""
     elbo = FreeFormBound(posterior, kernel, likelihood, x, y, fixed=not trained)
-    q = FreeForm(Posterior.from_site(elbo.past))
+    q = FreeForm(Posterior.from_site(elbo.past).expand(*y.shape[:-1]))
     batches = _batches(len(x), training.batch_size, x.device)
     noisy = training.takes_minibatches(len(x))
     maximise(lambda: elbo(q(), next(batches)).sum() / y.numel(), [*q.parameters(), *trained], training, noisy)
@@ -185,9 +184,8 @@ def maximise(
     """
     steps, lr = 1000 if training.steps is None else training.steps, 0.01 if training.lr is None else training.lr
     optimizer = torch.optim.Adam(parameters, lr=lr)
-    hidden = not (training.progress and Console().is_terminal)
     best, best_value = [p.detach().clone() for p in parameters], -torch.inf
-    for step in track(range(steps + 1), description="updating", disable=hidden, transient=True):
+    for step in track(range(steps + 1), "updating", shown=training.progress):
         optimizer.zero_grad()
         value = objective()
         if not bool(torch.isfinite(value)):

@@ -16,7 +16,8 @@ from gpvae.inducing.auto import as_families
 from gpvae.inference import Training, absorb, best_bound, check_finite
 from gpvae.likelihoods import check_targets, is_gaussian
 from gpvae.observations import Observations
-from gpvae.predictive_gp import Arrays, PredictiveGP
+from gpvae.predictive_gp import Arrays
+from gpvae.presented_gp import PresentedGP
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils import checks
 
@@ -24,20 +25,25 @@ from gpvae.utils import checks
 MAX_EXACT = 2000
 
 
-class OnlineGP(PredictiveGP):
+class OnlineGP(PresentedGP):
     """A Gaussian process that learns from a stream, batch by batch, at constant cost, and keeps none of the data.
 
     Threads may share it: a prediction waits for the end of an update, and is that of before or after it.
 
     Args:
         inducing: A family of inducing variables; several, which are all updated, while the one with the highest bound
-            predicts; or `"auto"` for LegS and CosS.
-        kernel: A gpytorch kernel, converted to double precision. Its batch shape `*L` gives independent outputs.
-        likelihood: A gpytorch likelihood: Gaussian; Student t or Laplace for targets with outliers; Bernoulli; negative
-            binomial or Poisson.
+            predicts; or `"auto"` for LegS and CosS. Not given: CosS for one input, PivotedPoints for several.
+        kernel: A gpytorch kernel, converted to double precision. Its batch shape `*L` gives independent outputs. Not
+            given: a scaled Matérn-5/2 kernel, which is fitted to the first batch.
+        likelihood: A gpytorch likelihood: Gaussian, the default; Student t or Laplace for targets with outliers;
+            Bernoulli; negative binomial or Poisson.
         mean: A gpytorch mean. Its parameters are fitted to the first batch (Gaussian likelihood only) and stay. Not
             given: a constant for each output if the likelihood is Gaussian, else zero.
-        num_inducing: Number of inducing variables for `inducing="auto"`.
+        num_inducing: Number of inducing variables for `inducing="auto"`, or if it is not given, where it is 100.
+        num_outputs: Number K of outputs that share kernel, noise and precision. Targets and predictions are `[N, K]`,
+            and cost little more than those of one output as long as all outputs of a point are observed. Not given:
+            targets are `[*L, N]`.
+        input_dim: Number of inputs, for a family and a kernel that are not given.
         power: 0 for the variational bound; above 0 for power expectation propagation (Gaussian likelihood only).
         time_unit: Unit in which times are counted: `s`, `m`, `h` or `D`; that of the kernel's lengthscale.
         buffer_size: Points given one by one wait until there are this many and are then consolidated as one batch;
@@ -63,7 +69,7 @@ class OnlineGP(PredictiveGP):
 
         Args:
             x: Inputs `[N]` or `[N, D]`, or times.
-            y: Targets `[*L, N]`; points at which one is NaN are left out.
+            y: Targets `[*L, N]` or `[N, K]`; points at which one is NaN are left out.
             noise: Known noise variances of the points, `[N]` or `[*L, N]`.
             max_exact: Maximum number of points for an exact GP.
             shortest: Shortest lengthscale allowed, relative to the extent of the inputs; see `hyperparameters.fit`.
@@ -80,6 +86,13 @@ class OnlineGP(PredictiveGP):
         objective = None if exact else lambda: self._trial_bound(x, y, likelihood)
         hyperparameters.fit(self.kernel, likelihood, x, y, make_objective=objective, shortest=shortest)
         self._fit_mean(batch)
+        if self.awaits_fit:
+            self.unfitted.fill_(False)
+
+    @property
+    def awaits_fit(self) -> bool:
+        """Whether the kernel is the default one, and has not been fitted yet."""
+        return "unfitted" in self._buffers and bool(self.unfitted) and not self.posterior.started
 
     def _fit_mean(self, batch: Observations, *, by_kernel: bool = True) -> None:
         """Fit the prior mean to Gaussian targets of the first batch, by generalised or ordinary least squares."""
@@ -108,7 +121,7 @@ class OnlineGP(PredictiveGP):
 
         Args:
             x: Inputs `[N]` or `[N, D]`, or times.
-            y: Targets `[*L, N]`; NaN are missing values.
+            y: Targets `[*L, N]` or `[N, K]`; NaN are missing values.
             noise: Known noise variances of Gaussian targets, `[N]` or `[*L, N]`, in place of that of the likelihood.
             weights: Weights, `[N]` or `[*L, N]`: a point of weight w counts like w points.
             steps: Steps of Adam, if there are parameters to train; 1,000 if not given.
@@ -161,6 +174,8 @@ class OnlineGP(PredictiveGP):
 
     def _prepare(self, batch: Observations) -> None:
         """Fit to the first batch what has not been fitted yet."""
+        if self.awaits_fit and len(batch) > 1:
+            self._fit(batch.complete())
         if self.mean.awaits_data:
             self._fit_mean(batch.complete())
 
@@ -227,11 +242,17 @@ class OnlineGP(PredictiveGP):
         Raises:
             TypeError: Kernel, likelihood, mean or family is of a class of yours; save `state_dict()` instead.
         """
+        if self.awaits_fit:
+            raise RuntimeError("the default kernel is fitted to the first batch: learn one before the model is saved")
         parts = {"kernel": self.kernel, "likelihood": self.likelihood, "mean": self.mean.mean}
         model: dict[str, Any] = {name: saving.to_plain(part) for name, part in parts.items()}
         model["inducing"] = [saving.to_plain(posterior.inducing) for posterior in self.posteriors]
-        options = {"power": self.posterior.power, "time_unit": self.inputs.time_unit}
-        saving.save(model | {"options": options | {"buffer_size": self.recent.capacity}}, self.state_dict(), path)
+        options: dict[str, Any] = {"power": self.posterior.power, "time_unit": self.inputs.time_unit}
+        options["buffer_size"] = self.recent.capacity
+        if self.num_outputs is not None:
+            options["num_outputs"] = self.num_outputs
+        state = {name: value for name, value in self.state_dict().items() if name != "unfitted"}
+        saving.save(model | {"options": options}, state, path)
 
     @classmethod
     def load(cls, path: str | Path) -> "OnlineGP":
@@ -248,18 +269,23 @@ class OnlineGP(PredictiveGP):
     def check(self, x: Arrays, y: Arrays) -> tuple[Tensor, Tensor]:
         """Convert inputs to `[N, D]` and targets to `[*L, N]`; raise if they are not valid."""
         x = self._checked_inputs(x)
-        y = checks.targets(y, x, self.mean.batch_shape)
+        y = checks.targets(y, x, self.mean.batch_shape, columns=self.outputs.shared)
         check_targets(self.likelihood, y)
         return x, y
 
     def _batch(self, x: Arrays, y: Arrays, **options: Any) -> Observations:
         """A batch of points, checked."""
         return Observations.of(
-            self.likelihood, self._checked_inputs(x, learn=True), y, self.mean.batch_shape, **options
+            self.likelihood,
+            self._checked_inputs(x, learn=True),
+            y,
+            self.mean.batch_shape,
+            columns=self.outputs.shared,
+            **options,
         )
 
     def _trial_bound(self, x: Tensor, y: Tensor, likelihood: Likelihood) -> Callable[[], Tensor]:
         """The bound of a posterior that starts with x, as a function of the hyperparameters."""
-        trial = StreamingPosterior(copy.deepcopy(self.inducing))
+        trial = StreamingPosterior(copy.deepcopy(self.inducing)).to(x.device)
         trial.begin(self.kernel, x)
         return best_bound(trial, self.kernel, likelihood, x, y)

@@ -28,6 +28,10 @@ class Posterior:
         root = solve_lower(P, identity_like(P).expand_as(P)).mT
         return cls(matvec(root, matvec(root.mT, site.h)), root)
 
+    def expand(self, *batch: int) -> "Posterior":
+        """The same posterior for each element of a batch."""
+        return Posterior(self.mean.expand(*batch, -1), self.root.expand(*batch, -1, -1))
+
     def to_site(self, bound: Tensor) -> Site:
         """The site that gives this posterior: G = S⁻¹ - I, h = S⁻¹ mean, and log evidence `bound`."""
         identity = identity_like(self.root).expand_as(self.root)

@@ -1,15 +1,12 @@
 """A Gaussian process over a stream as a function to query: posterior, predictions, samples."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-import numpy as np
 import torch
-from gpytorch.distributions import MultivariateNormal
 from gpytorch.kernels import Kernel
-from gpytorch.likelihoods import Likelihood
+from gpytorch.likelihoods import GaussianLikelihood, Likelihood
 from gpytorch.means import ConstantMean, Mean, ZeroMean
-from linear_operator import to_linear_operator
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
@@ -20,20 +17,17 @@ from gpvae.inducing import InducingVariables
 from gpvae.inducing.auto import as_families
 from gpvae.kernels import check_input_dim, check_kernel
 from gpvae.likelihoods import PointLikelihood, check_likelihood, is_gaussian, predictive
+from gpvae.methods import build_kernel
 from gpvae.observations.conditioning import ConditionedProcess, MemoryProcess
+from gpvae.observations.outputs import Outputs
 from gpvae.observations.recent_points import RecentPoints
 from gpvae.streaming import StreamingPosterior
-from gpvae.utils import checks, labelled
-from gpvae.utils.describe import describe
+from gpvae.utils import checks
 from gpvae.utils.linalg import cholesky, matvec
 from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.stream_inputs import StreamInputs
 from gpvae.utils.threads import one_at_a_time
 from gpvae.utils.transactional import Transactional
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from pandas import DataFrame
 
 Arrays = ArrayLike | Tensor
 
@@ -45,36 +39,51 @@ class PredictiveGP(Transactional):
     posteriors: Sequence[StreamingPosterior]  # a ModuleList
     best: Tensor
     input_dim: Tensor
+    unfitted: Tensor
+    #: Number of inputs that the default kernel was built for; None if a kernel was given.
+    expected_dim: int | None = None
 
     def __init__(
         self,
-        inducing: InducingVariables | Sequence[InducingVariables] | str,
-        kernel: Kernel,
-        likelihood: Likelihood,
+        inducing: InducingVariables | Sequence[InducingVariables] | str | None = None,
+        kernel: Kernel | None = None,
+        likelihood: Likelihood | None = None,
         *,
         mean: Mean | None = None,
         num_inducing: int | None = None,
+        num_outputs: int | None = None,
+        input_dim: int = 1,
         power: float = 0.0,
         time_unit: str = "h",
         buffer_size: int = 64,
     ) -> None:
         super().__init__()
         self.inputs = StreamInputs(time_unit)
+        if kernel is None:
+            self.register_buffer("unfitted", torch.tensor(True))
+            kernel, self.expected_dim = build_kernel("matern52", input_dim), input_dim
+        likelihood = GaussianLikelihood() if likelihood is None else likelihood
         check_likelihood(likelihood)
         if power and not is_gaussian(likelihood):
             raise ValueError(f"power={power} requires a Gaussian likelihood, got {type(likelihood).__name__}")
         check_kernel(kernel)
         self.kernel = kernel.double()
         self.likelihood = likelihood.double()
+        self.outputs = Outputs.of(kernel, likelihood, num_outputs)
         if mean is None:
-            mean = ConstantMean(batch_shape=kernel.batch_shape) if is_gaussian(likelihood) else ZeroMean()
-        self.mean = PriorMean(mean, kernel.batch_shape, fitted=not is_gaussian(likelihood))
-        posteriors = [StreamingPosterior(family, power) for family in as_families(inducing, num_inducing)]
+            mean = ConstantMean(batch_shape=self.outputs.shape) if is_gaussian(likelihood) else ZeroMean()
+        self.mean = PriorMean(mean, self.outputs.shape, fitted=not is_gaussian(likelihood))
+        posteriors = [StreamingPosterior(family, power) for family in as_families(inducing, num_inducing, input_dim)]
         self.posteriors = nn.ModuleList(posteriors)  # type: ignore[assignment]
         self.recent = RecentPoints(buffer_size)
         self.register_load_state_dict_pre_hook(rename_former_children)  # type: ignore[no-untyped-call]
         self.register_buffer("best", torch.zeros((), dtype=torch.int64))
         self.register_buffer("input_dim", torch.zeros((), dtype=torch.int64))
+
+    @property
+    def num_outputs(self) -> int | None:
+        """Number of outputs that share a kernel; None if outputs are independent."""
+        return self.outputs.shape[0] if self.outputs.shared else None
 
     @property
     def posterior(self) -> StreamingPosterior:
@@ -90,7 +99,7 @@ class PredictiveGP(Transactional):
     @torch.no_grad()
     def bound(self) -> Tensor:
         """The bound on the log evidence of all data so far, `[*L]`, if kernel and noise have not changed."""
-        memory = self.posterior.c.expand(self.kernel.batch_shape)
+        memory = self.posterior.c.expand(torch.broadcast_shapes(self.kernel.batch_shape, self.mean.batch_shape))
         if self.posterior.started:
             memory = self.posterior.present(self.kernel)[1].log_evidence()
         process = self._process()
@@ -98,7 +107,7 @@ class PredictiveGP(Transactional):
 
     @one_at_a_time
     def latent(self, x: Arrays, joint: bool = False) -> Distribution:
-        """The posterior of f: marginals `[*L, N]`, or their joint distribution.
+        """The posterior of f, `[*L, N]`, or `[N, K]` for `num_outputs=K`: marginals, or their joint distribution.
 
         Args:
             x: Inputs `[N]` or `[N, D]`, or a batch `[*B, N, D]` of them, for which the result is `[*B, *L, N]`. If they
@@ -106,21 +115,30 @@ class PredictiveGP(Transactional):
             joint: Return a multivariate normal with the full covariance.
         """
         with _gradients_of(x):
-            x = self._checked_inputs(x, batched=True)
-            if x.ndim > 2:
-                x = x.reshape(*x.shape[:-2], *(1 for _ in self.kernel.batch_shape), *x.shape[-2:])
-            return self._latent(x, joint)
+            if joint:
+                return self.outputs.joint(*self._joint_moments(x))
+            return self._marginals(self._query(x))
 
-    def _latent(self, x: Tensor, joint: bool) -> Distribution:
-        prior_mean = self.mean(x)
+    def _marginals(self, x: Tensor) -> Normal:
+        """The marginals of f at inputs that have been checked."""
         process = self._process()
-        if joint:
-            f = process.at(x)
-            mean, _ = process.marginals(f)
-            return MultivariateNormal(prior_mean + mean, to_linear_operator(process.covariance(f)))
         parts = [process.marginals(process.at(part)) for part in x.split(CHUNK_SIZE, -2)]
         mean, var = (torch.cat(values, -1) for values in zip(*parts, strict=True))
-        return Normal(prior_mean + mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt())
+        mean, stddev = self.mean(x) + mean, var.clamp_min(torch.finfo(var.dtype).tiny).sqrt()
+        return Normal(self.outputs.layout(mean), self.outputs.layout(stddev.expand(mean.shape)))
+
+    def _query(self, x: Arrays) -> Tensor:
+        """Inputs to predict at, with axes of size one for outputs if they are a batch."""
+        x = self._checked_inputs(x, batched=True)
+        num = max(len(self.kernel.batch_shape), len(self.mean.batch_shape))
+        return x if x.ndim == 2 else x.reshape(*x.shape[:-2], *[1] * num, *x.shape[-2:])
+
+    def _joint_moments(self, x: Arrays) -> tuple[Tensor, Tensor]:
+        """Means `[*L, N]` and covariances `[*L, N, N]` of f; outputs that share a kernel may share the latter."""
+        x = self._query(x)
+        process = self._process()
+        f = process.at(x)
+        return self.mean(x) + process.marginals(f)[0], process.covariance(f)
 
     @torch.no_grad()
     def _process(self) -> MemoryProcess | ConditionedProcess:
@@ -149,24 +167,20 @@ class PredictiveGP(Transactional):
         gaussian = is_gaussian(self.likelihood)
         if (joint or noise is not None) and not gaussian:
             raise ValueError(f"joint and noise are for a Gaussian likelihood, not {type(self.likelihood).__name__}")
-        f, likelihood = self.latent(x, joint=joint), self.likelihood
-        if noise is not None:
-            likelihood = PointLikelihood(likelihood, noise=checks.per_point("noise", noise, f.mean, positive=True))
         with _gradients_of(x):
-            if isinstance(f, MultivariateNormal):
-                added = torch.diag_embed(likelihood.noise.expand(f.mean.shape))
-                return MultivariateNormal(f.mean, to_linear_operator(f.covariance_matrix + added))
+            if joint:
+                mean, covariance = self._joint_moments(x)
+                added = self.likelihood.noise if noise is None else self._known_noise(noise, mean)
+                return self.outputs.joint(mean, covariance + torch.diag_embed(added.expand(mean.shape)))
+            f, likelihood = self.latent(x), self.likelihood
+            if noise is not None:
+                known = self._known_noise(noise, self.outputs.layout(f.mean))
+                likelihood = PointLikelihood(likelihood, noise=self.outputs.layout(known))
             return predictive(likelihood, f.mean, f.variance)
 
-    @torch.no_grad()
-    def predict_table(self, x: Arrays, quantiles: Sequence[float] = (0.05, 0.95)) -> "DataFrame":
-        """Predictions as a pandas table: mean, standard deviation and quantiles, labelled like the inputs.
-
-        Args:
-            x: Inputs `[N]` or `[N, D]`: an index, series, table or coordinate of pandas or xarray, or numbers.
-            quantiles: Probabilities.
-        """
-        return labelled.table(x, self.predict(x), quantiles)
+    def _known_noise(self, noise: Arrays | float, mean: Tensor) -> Tensor:
+        """Noise variances of targets with means `[*L, N]`, checked."""
+        return checks.per_point("noise", noise, mean, positive=True, columns=self.outputs.shared)
 
     @one_at_a_time
     @torch.no_grad()
@@ -178,12 +192,11 @@ class PredictiveGP(Transactional):
             num_samples: Number of functions.
             seed: Seed; the global random state if not given.
         """
-        f = self.latent(x, joint=True)
-        assert isinstance(f, MultivariateNormal)
-        L = cholesky(f.covariance_matrix)
+        mean, covariance = self._joint_moments(x)
+        L = cholesky(covariance)
         rng = None if seed is None else torch.Generator(L.device).manual_seed(seed)
-        z = torch.randn(num_samples, *f.mean.shape, dtype=L.dtype, device=L.device, generator=rng)
-        return f.mean + matvec(L, z)
+        z = torch.randn(num_samples, *mean.shape, dtype=L.dtype, device=L.device, generator=rng)
+        return self.outputs.layout(mean + matvec(L, z))
 
     @one_at_a_time
     @torch.no_grad()
@@ -197,33 +210,6 @@ class PredictiveGP(Transactional):
         f = self.sample(x, num_samples)
         y = Normal(f, self.likelihood.noise.sqrt()) if hasattr(self.likelihood, "noise") else self.likelihood(f)
         return y.sample()
-
-    def plot(self, x: Arrays | None = None, *, num_points: int = 500) -> "Figure":
-        """Draw the predictive mean and the central 95 % of the predictive distribution over one input.
-
-        Args:
-            x: Inputs `[N]`, in order; from the first input learnt to the last if not given.
-            num_points: Number of inputs, if they are not given.
-        """
-        from matplotlib.figure import Figure  # imported only if needed
-
-        if x is None:
-            if not bool(torch.isfinite(self.inputs.low)):
-                raise RuntimeError("nothing has been learnt yet: give the inputs to draw")
-            numbers = torch.linspace(float(self.inputs.low), float(self.inputs.high), num_points, dtype=torch.float64)
-            x = self.inputs.times(numbers.numpy()) if self.inputs.are_times else numbers
-        if self._checked_inputs(x).shape[-1] != 1:
-            raise ValueError("only functions of one input are drawn; predict(x) has the values of others")
-        predicted = self.predict(x)
-        mean, spread = (v.reshape(-1, v.shape[-1]).numpy() for v in (predicted.mean, 1.96 * predicted.variance.sqrt()))
-        at = np.asarray(x).reshape(-1)
-        figure = Figure(figsize=(8, 3), layout="constrained")
-        axes = figure.subplots()
-        for i, (centre, half) in enumerate(zip(mean, spread, strict=True)):
-            axes.fill_between(at, centre - half, centre + half, alpha=0.25, color=f"C{i}", linewidth=0)
-            axes.plot(at, centre, color=f"C{i}")
-        axes.set_title(repr(self), fontsize="small", loc="left", wrap=True)
-        return figure
 
     @torch.no_grad()
     def reconstruct(self, x: Arrays) -> Normal:
@@ -239,7 +225,8 @@ class PredictiveGP(Transactional):
             raise RuntimeError("cannot reconstruct before the first update, or before single points are consolidated")
         half = frame.inducing.basis(x) @ frame.L  # g(x)ᵀ L
         spread = (half @ q.root).norm(dim=-1).clamp_min(torch.finfo(half.dtype).tiny)
-        return Normal(self.mean(x) + matvec(half, q.mean), spread)
+        mean = self.mean(x) + matvec(half, q.mean)
+        return Normal(self.outputs.layout(mean), self.outputs.layout(spread.expand(mean.shape)))
 
     def check_state(self) -> None:
         """Raise ValueError if a state that has been loaded contradicts itself, or does not predict."""
@@ -248,7 +235,7 @@ class PredictiveGP(Transactional):
             raise ValueError(f"the state says that family {int(self.best)} of {len(self.posteriors)} predicts")
         try:
             for posterior in self.posteriors:
-                posterior.check_state(self.kernel)
+                posterior.check_state(self.kernel, self.outputs.shape)
             self.recent.check_state()
             self.check_predictions()
         except Exception as error:  # a state made by hand can fail anywhere
@@ -261,29 +248,20 @@ class PredictiveGP(Transactional):
         if not self.posterior.started:
             return
         last = self.inputs.high.nan_to_num(neginf=0.0)  # early versions did not count inputs
-        x = last.expand(1, max(1, int(self.input_dim)))
-        y = self.predict(self.inputs.times(last.cpu()[None].numpy()) if self.inputs.are_times else x)
-        numbers = torch.cat([y.mean, y.variance.log()] if is_gaussian(self.likelihood) else [y.mean])
-        if not bool(torch.isfinite(numbers).all()):
+        f = self._marginals(last.expand(1, max(1, int(self.input_dim))))
+        if not bool(torch.isfinite(f.mean).all() and (f.stddev > 0).all() and torch.isfinite(f.stddev).all()):
             raise ValueError("predictions are not finite")
 
     def _checked_inputs(self, x: Arrays, *, learn: bool = False, batched: bool = False) -> Tensor:
         x = self.inputs.convert(x, self.posterior.h, learn=learn, batched=batched)
         dim = self.recent.x.shape[-1] or int(self.input_dim)
+        if self.expected_dim not in (None, x.shape[-1]):
+            raise ValueError(f"x has {x.shape[-1]} input dimension(s); build the model with input_dim={x.shape[-1]}")
         if dim == 0:
             check_input_dim(self.kernel, x.shape[-1])
         elif x.shape[-1] != dim:
             raise ValueError(f"x has {x.shape[-1]} input dimension(s), but the stream so far has {dim}")
         return x
-
-    def __repr__(self) -> str:
-        """Family, kernel, noise, mean and number of points."""
-        families = [posterior.inducing.title for posterior in self.posteriors]
-        parts = [families[0] if len(families) == 1 else f"[{', '.join(families)}]"]
-        parts += [describe(self.kernel), describe(self.likelihood)]
-        if self.mean.can_be_fitted:
-            parts.append("mean not fitted yet" if self.mean.awaits_data else describe(self.mean.mean))
-        return f"{type(self).__name__}({', '.join(parts)}; {int(self.inputs.num_points):,} points learnt)"
 
 
 def _gradients_of(x: object) -> torch.set_grad_enabled:

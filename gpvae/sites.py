@@ -10,17 +10,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gpvae.utils.linalg import cholesky, identity_like, log_det, matvec, solve_lower, symmetric
+from gpvae.utils.linalg import cholesky, identity_like, log_det, matvec, solve_by_columns, solve_lower, symmetric
 
 
 @dataclass(frozen=True)
 class Site:
     """exp(c + hᵀv - ½ vᵀG v).
 
+    Outputs that share a kernel, and are observed at the same inputs with the same noise, have one G.
+
     Attributes:
         c: Log scale, `[*B]`.
         h: `[*B, M]`.
-        G: `[*B, M, M]`.
+        G: `[*B, M, M]`, or broadcast to it.
     """
 
     c: Tensor
@@ -46,7 +48,7 @@ class Site:
     def factors(self) -> tuple[Tensor, Tensor]:
         """P with P Pᵀ = I + G, and P⁻¹ h."""
         P = cholesky(precision(self.G), jitter=0.0)
-        return P, solve_lower(P, self.h[..., None])[..., 0]
+        return P, solve_by_columns(solve_lower, P, self.h)
 
     def _log_evidence(self, P: Tensor, half: Tensor) -> Tensor:
         return self.c + 0.5 * (half**2).sum(-1) - 0.5 * log_det(P)
@@ -150,7 +152,7 @@ def gaussian_site(
     else:
         s = noise + power * residual
         shortfall = (1 - power) / (2 * power) * torch.log1p(power * residual / noise)
-    s = s.expand(torch.broadcast_shapes(s.shape, y.shape))
+    s = s.expand(torch.broadcast_shapes(s.shape, residual.shape))
     c = -0.5 * (torch.log(2 * math.pi * s) + y**2 / s) - shortfall
     scaled = a / s[..., None, :]
     if weights is not None:

@@ -118,13 +118,18 @@ class StreamingPosterior(Resizable):
         return size, size
 
     @torch.no_grad()
-    def check_state(self, kernel: Kernel) -> None:
-        """Raise ValueError unless the site is valid, and factor and variables suit each other and the kernel."""
+    def check_state(self, kernel: Kernel, outputs: torch.Size) -> None:
+        """Raise ValueError unless the site is valid, and factor and variables suit each other and the kernel.
+
+        Args:
+            kernel: The kernel.
+            outputs: The shape of the outputs: the batch shape of the kernel, unless several outputs share it.
+        """
         self.check_site()
         if not self.started:
             return
-        if self.h.shape[:-1] != kernel.batch_shape:
-            raise ValueError(f"the state has a site of {tuple(self.h.shape)} for a kernel of {kernel.batch_shape}")
+        if self.h.shape[:-1] != outputs:
+            raise ValueError(f"the state has a site of {tuple(self.h.shape)} for outputs of shape {list(outputs)}")
         if bool((self.L.triu(1) != 0).any()) or bool((self.L.diagonal(dim1=-2, dim2=-1) <= 0).any()):
             raise ValueError("the state has a factor L that is not the Cholesky factor of a covariance")
         if self._unchanged(kernel):

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
-from lightning.pytorch.loggers import TensorBoardLogger
 from matplotlib.figure import Figure
 
 from callbacks.clock import timed
@@ -13,6 +12,7 @@ from callbacks.evaluating import evaluating
 from callbacks.figures.compose import prediction_figures, score_figures
 from callbacks.report import TaskReport
 from callbacks.results_folder import ResultsWriter
+from callbacks.tracking import log_image
 from datamodules import TaskStream
 from gpvae.modules import ContinualModule
 from gpvae.plotting.canvas import render, save_png
@@ -94,8 +94,7 @@ class TaskFigures(ResultsWriter, Callback):
             for tag, name, figure in self._figures(trainer, module, stream):
                 pixels = render(figure)
                 for logger in trainer.loggers:
-                    if isinstance(logger, TensorBoardLogger):
-                        logger.experiment.add_image(tag, pixels, global_step=learned, dataformats="HWC")
+                    log_image(logger, tag, pixels, learned)
                 if folder is not None:
                     save_png(pixels, folder / "figures" / f"{name}.png")
 

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from lightning.pytorch.utilities import rank_zero_info
 
-from datamodules.era5.cds import count_preliminary, download, downloaded, latest_end, month_requests
+from datamodules.era5 import cds
 from datamodules.era5.continuation import join_fields
 from datamodules.era5.description import SeriesDescription
 from datamodules.era5.fields import Fields, open_fields
@@ -187,7 +187,7 @@ class ERA5(SeriesStream):
         if self.source == "cds":
             if self.latest and self.end is None:
                 self.end = self._find_end()
-            download(self._requests(), self.download_hours, self.refetch_preliminary)
+            cds.download(self._requests(), self.download_hours, self.refetch_preliminary)
             self.refetch_preliminary = False  # once is enough
         else:
             self._files()
@@ -209,7 +209,7 @@ class ERA5(SeriesStream):
         if first and self.source == "files" and self.hparams["num_tasks"] is not None:
             assert self.num_parts is not None
             self.task_length.log_unused(self.num_parts, self.fields)
-        if first and self.source == "cds" and (preliminary := count_preliminary(self._requests())):
+        if first and self.source == "cds" and (preliminary := cds.count_preliminary(self._requests())):
             rank_zero_info(
                 f"{preliminary:,} of the downloaded hours are preliminary (ERA5T): they may be revised in two or three "
                 "months. What is learnt from them stays; --data.refetch_preliminary true downloads the final values, "
@@ -256,15 +256,17 @@ class ERA5(SeriesStream):
             skipped = 0 if self.start is None else int((self.start - START) / np.timedelta64(1, "h"))
             return sample_files(skipped + self.num_hours)
         if self.source == "cds":
-            return downloaded(self._requests(), self.download_hours)
+            return cds.downloaded(self._requests(), self.download_hours)
         assert self.paths is not None
         return self.paths
 
     def _replaced(self) -> bool:
-        return file_versions(expand_patterns(downloaded(self._requests(), self.download_hours))) != self.fields.sources
+        return (
+            file_versions(expand_patterns(cds.downloaded(self._requests(), self.download_hours))) != self.fields.sources
+        )
 
     def _find_end(self) -> np.datetime64:
-        end = latest_end(self.download_hours)
+        end = cds.latest_end(self.download_hours)
         assert self.start is not None
         rank_zero_info(f"The Climate Data Store has complete days of ERA5 until {end}, exclusive.")
         if end <= self.start:
@@ -281,7 +283,7 @@ class ERA5(SeriesStream):
             assert self.end is not None
             num_hours = int((self.end - self.start) / np.timedelta64(1, "h"))
         locations = self.locations if self.point_series else None
-        return month_requests(self.wanted, self.area, self.start, num_hours, locations=locations)
+        return cds.month_requests(self.wanted, self.area, self.start, num_hours, locations=locations)
 
 
 def _parse(option: str, time: str | None) -> np.datetime64 | None:

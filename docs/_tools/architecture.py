@@ -40,7 +40,16 @@ NUM_ROWS = 1 + max(last for _, last, _, _ in PLACES.values())
 #: Modules and packages at the root of `gpvae` that share a box.
 GROUPS = {
     "streaming GP": (
-        *("online_gp", "predictive_gp", "observations", "methods", "diagnostics", "inference", "natural_gradients"),
+        *(
+            "online_gp",
+            "presented_gp",
+            "predictive_gp",
+            "observations",
+            "methods",
+            "diagnostics",
+            "inference",
+            "natural_gradients",
+        ),
         *("bounds", "streaming", "posteriors", "sites", "saving"),
     ),
     "kernels": ("kernels", "likelihoods"),

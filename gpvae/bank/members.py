@@ -98,7 +98,15 @@ def scaled_likelihood(likelihood: GaussianLikelihood, scale: Tensor) -> Gaussian
 
 
 @torch.no_grad()
-def spread(members: Kernel, likelihood: Likelihood, fitted: Kernel, noise: Likelihood, x: Tensor, size: int) -> None:
+def spread(
+    members: Kernel,
+    likelihood: Likelihood,
+    fitted: Kernel,
+    noise: Likelihood,
+    x: Tensor,
+    shape: tuple[int, int],
+    noise_range: tuple[float, float] = NOISE_RANGE,
+) -> None:
     """Set the members to a grid of lengthscales, from the spacing of the inputs to their extent, and noise levels.
 
     Lengthscales keep their fitted ratios. If there is no Gaussian noise, or it is fixed, the variance of the function
@@ -110,20 +118,21 @@ def spread(members: Kernel, likelihood: Likelihood, fitted: Kernel, noise: Likel
         fitted: The kernel fitted to the first batch.
         noise: The likelihood fitted to it.
         x: Inputs of that batch, `[N, D]`.
-        size: Largest number of members.
+        shape: Numbers of lengthscales and of noise levels.
+        noise_range: Smallest and largest noise, relative to the variance of the function.
     """
     _copy(members, fitted)
     _copy(likelihood, noise)
-    num_factors, num_levels = grid_shape(size)
+    num_factors, num_levels = shape
     num = num_factors * num_levels
     by_noise = isinstance(likelihood, GaussianLikelihood) and likelihood.raw_noise.requires_grad
-    low, high = (math.log(end) for end in (NOISE_RANGE if by_noise else VARIANCE_RANGE))
+    low, high = (math.log(end) for end in (noise_range if by_noise else VARIANCE_RANGE))
     lengthscales = list(_varied(members, "lengthscale"))
     first = _log_factors(lengthscales, x)
     if first is None:  # no lengthscale to vary: all members differ in noise or variance
         num_factors, num_levels, first = 1, num, (0.0, 0.0)
-    factors = torch.linspace(*first, num_factors).double().repeat_interleave(num_levels)
-    levels = torch.linspace(low, high, num_levels).double().repeat(num_factors)
+    factors = torch.linspace(*first, num_factors).to(x).repeat_interleave(num_levels)
+    levels = torch.linspace(low, high, num_levels).to(x).repeat(num_factors)
     own = torch.zeros_like(levels)
     if by_noise:
         variance = fitted(x[:1], diag=True).mean(-1)  # of the function, [*L]

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from gpytorch.kernels import Kernel
-from gpytorch.likelihoods import Likelihood
+from gpytorch.likelihoods import GaussianLikelihood, Likelihood
 from gpytorch.means import ConstantMean, Mean, ZeroMean
 from torch import Tensor
 
@@ -29,6 +29,7 @@ from gpvae.hyperparameters.prior_mean import PriorMean
 from gpvae.inducing import InducingVariables
 from gpvae.inference import Training, absorb
 from gpvae.likelihoods import PointLikelihood, is_gaussian, weights_of
+from gpvae.methods import build_kernel
 from gpvae.observations import Observations
 from gpvae.online_gp import OnlineGP
 from gpvae.predictive_gp import Arrays
@@ -57,8 +58,8 @@ class Bank(PredictiveBank):
 
     Args:
         inducing: A family of inducing variables; several, of which the best predictor is used; or `"auto"`.
-        kernel: A gpytorch kernel. Hyperparameters that require no gradients are the same for all members. If `size` is
-            None, its first batch axis gives the members.
+        kernel: A gpytorch kernel; the defaults are those of `OnlineGP`. Hyperparameters that require no gradients are
+            the same for all members. If `size` is None, its first batch axis gives the members.
         likelihood: A gpytorch likelihood. If `size` is None, it has the batch axis of the members too.
         size: Maximum number of members.
         mean: A gpytorch mean, one for all members; see `OnlineGP`.
@@ -72,16 +73,23 @@ class Bank(PredictiveBank):
 
     def __init__(
         self,
-        inducing: InducingVariables | Sequence[InducingVariables] | str,
-        kernel: Kernel,
-        likelihood: Likelihood,
+        inducing: InducingVariables | Sequence[InducingVariables] | str | None = None,
+        kernel: Kernel | None = None,
+        likelihood: Likelihood | None = None,
         *,
         size: int | None = DEFAULT_SIZE,
         mean: Mean | None = None,
         **options: Any,
     ) -> None:
+        kernel = build_kernel("matern52", options.get("input_dim", 1)) if kernel is None else kernel
+        likelihood = GaussianLikelihood() if likelihood is None else likelihood
         if size is None and not kernel.batch_shape:
             raise ValueError("size=None needs a kernel whose first batch axis gives the members")
+        if options.get("num_outputs") is not None:
+            raise ValueError(
+                "the outputs of a bank do not share kernels: leave num_outputs out, and give a kernel with "
+                f"batch_shape=torch.Size([{options['num_outputs']}]) and targets [K, N]"
+            )
         if size is not None and size < 1:
             raise ValueError(f"size must be at least 1, got {size}")
         outputs = kernel.batch_shape[1:] if size is None else kernel.batch_shape
@@ -118,12 +126,13 @@ class Bank(PredictiveBank):
                 "or call fit_hyperparameters with earlier data"
             )
         kernel, likelihood = member_kernel(self.kernel, 0), member_likelihood(self.likelihood, 0)
-        single = OnlineGP(copy.deepcopy(self.inducing), kernel, likelihood, mean=self.mean.mean)
+        single = OnlineGP(copy.deepcopy(self.inducing), kernel, likelihood, mean=self.mean.mean).to(batch.x.device)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HyperparameterWarning)  # it is one member of many
             single._fit(replace(batch, weights=None), *options)
         assert self.size is not None
-        spread(self.kernel, self.likelihood, single.kernel, single.likelihood, batch.x, self.size)
+        shape = grid_shape(self.size)
+        spread(self.kernel, self.likelihood, single.kernel, single.likelihood, batch.x, shape)
         if self.mean.can_be_fitted:
             self.mean.fitted.fill_(True)
         if self.learns_scale:

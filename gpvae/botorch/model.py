@@ -32,6 +32,11 @@ class OnlineGPModel(Model, FantasizeMixin):
             raise TypeError(f"a Gaussian likelihood is needed, got {type(gp.likelihood).__name__}")
         if len(gp.kernel.batch_shape) > 1:
             raise ValueError(f"a kernel of batch shape [] or [m] is needed, got {tuple(gp.kernel.batch_shape)}")
+        if gp.num_outputs is not None:
+            raise ValueError(
+                "outputs that share a kernel (num_outputs) are not supported here: give a kernel with "
+                f"batch_shape=torch.Size([{gp.num_outputs}])"
+            )
         self.gp = gp
         self.fantasies = fantasies
 

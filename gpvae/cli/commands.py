@@ -18,6 +18,8 @@ from typing import Any
 
 from gpvae import __version__
 from gpvae.cli.errors import OWN_PACKAGES, user_message
+from gpvae.utils import own_packages
+from gpvae.utils.extras import require
 from gpvae.utils.spelling import nearest
 
 #: Commands of LightningCLI, and what they do.
@@ -51,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         _overview().parse_args(args[:1])
     _filter_messages()
     try:
+        own_packages.claim()
         if command in SUBCOMMANDS:
             resolve_name(SUBCOMMANDS[command][1])().main(args[1:])
         else:
@@ -79,6 +82,7 @@ def _overview() -> ArgumentParser:
 
 
 def _run_lightning(argv: Sequence[str] | None) -> None:
+    require("lightning", "train", "this command trains and evaluates models", ImportError)
     from lightning.pytorch.utilities.exceptions import SIGTERMException
 
     from gpvae.cli.lightning_cli import StreamCLI

@@ -1,6 +1,7 @@
 """Errors shown to the user as one message, without a traceback."""
 
 import errno
+import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,11 +37,12 @@ def explain_errors(failure: str) -> Iterator[None]:
 
 def is_user_error(error: BaseException) -> bool:
     """Whether an error was raised on purpose, by this package or by Lightning about its own options."""
-    from lightning.fabric.utilities.exceptions import MisconfigurationException  # slow, and rarely needed
+    if "lightning" in sys.modules:  # otherwise, nothing of it has been raised
+        from lightning.fabric.utilities.exceptions import MisconfigurationException
 
-    if isinstance(error, MisconfigurationException):
-        return True
-    if not isinstance(error, ValueError | OSError | RuntimeError | ArithmeticError | TypeError):
+        if isinstance(error, MisconfigurationException):
+            return True
+    if not isinstance(error, ValueError | OSError | RuntimeError | ArithmeticError | TypeError | ImportError):
         return False
     raised_in = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
     root = Path(__file__).resolve().parents[2]

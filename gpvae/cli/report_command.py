@@ -20,7 +20,7 @@ class ReportCommand(Subcommand):
         default = Path("report.html")
         parser.add_argument("paths", nargs="+", metavar="RUNS", help="folder of a run, or of runs")
         parser.add_argument("--output", type=Path, default=default, metavar="FILE", help=f"default: {default}")
-        parser.add_argument("--title", default="Streams of tasks", help="title of the page")
+        parser.add_argument("--title", help="title of the page; default: methods and data")
 
     def run(self, arguments: Namespace) -> None:
         """Write the page, and print where it is."""

@@ -20,12 +20,14 @@ class Blueprint:
         num_inducing: Number of variables of a family given by name.
         kernel: A gpytorch kernel; a scaled RBF kernel with a lengthscale for each input if not given.
         likelihood: A gpytorch likelihood; Gaussian if not given.
+        num_outputs: Number of outputs that share them; None for one output.
     """
 
     inducing: InducingVariables | str
     num_inducing: int
     kernel: Kernel | None = None
     likelihood: Likelihood | None = None
+    num_outputs: int | None = None
 
     def build(self, input_dim: int) -> OnlineGP:
         """A new model for inputs with this number of dimensions."""
@@ -34,4 +36,6 @@ class Blueprint:
         else:
             families = [copy.deepcopy(self.inducing)]
         kernel = build_kernel("rbf", input_dim) if self.kernel is None else copy.deepcopy(self.kernel)
-        return OnlineGP(families, kernel, copy.deepcopy(self.likelihood) or GaussianLikelihood())
+        return OnlineGP(
+            families, kernel, copy.deepcopy(self.likelihood) or GaussianLikelihood(), num_outputs=self.num_outputs
+        )

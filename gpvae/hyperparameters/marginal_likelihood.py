@@ -22,7 +22,7 @@ from gpvae.hyperparameters.search_space import (
 )
 from gpvae.kernels import covariance
 from gpvae.likelihoods import base_likelihood, is_gaussian, scale_of_function, some_points
-from gpvae.utils.linalg import cholesky, log_det
+from gpvae.utils.linalg import cholesky, common_rows, log_det, solve_by_columns
 
 Objective = Callable[[], Tensor]
 Values = list[Tensor]
@@ -48,17 +48,21 @@ class HyperparameterWarning(UserWarning):
 
 
 def exact_log_evidence(kernel: Kernel, noise: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """log N(y; 0, K), K = k(x, x) + noise I, summed over latent dimensions.
+    """log N(y; 0, K), K = k(x, x) + noise I, summed over outputs, which share K if the kernel has no batch shape.
 
     Its gradient ½ (K⁻¹y yᵀK⁻¹ - K⁻¹) by K is written out, which is cheaper than backward through the factorisation.
     """
-    K = covariance(kernel, x, x) + torch.diag_embed(noise.expand(y.shape))
+    K = covariance(kernel, x, x)
+    noise = common_rows(noise, K)
+    K = K + torch.diag_embed(noise.expand(torch.broadcast_shapes(noise.shape, K.shape[:-1])))
     L = cholesky(K.detach(), jitter=0.0)
-    weights = torch.cholesky_solve(y[..., None], L)
-    value = -0.5 * ((y * weights[..., 0]).sum(-1) + log_det(L) + y.shape[-1] * math.log(2 * math.pi)).sum()
+    weights = solve_by_columns(lambda factor, columns: torch.cholesky_solve(columns, factor), L, y)
+    value = -0.5 * ((y * weights).sum(-1) + log_det(L) + y.shape[-1] * math.log(2 * math.pi)).sum()
     if not K.requires_grad:
         return value
-    gradient = 0.5 * (weights * weights.mT - torch.cholesky_inverse(L))
+    num = len(y) if y.ndim == K.ndim else 1  # outputs that share K
+    squares = weights.mT @ weights if y.ndim == K.ndim else weights[..., :, None] * weights[..., None, :]
+    gradient = 0.5 * (squares - num * torch.cholesky_inverse(L))
     return value + (gradient * (K - K.detach())).sum()
 
 
@@ -153,7 +157,7 @@ def fit(
             f"the fit of hyperparameters ended on a bound: {'; '.join(reached)}. The first batch may say too little "
             "about it: fit on more data, fix the value, or scale inputs and targets",
             HyperparameterWarning,
-            stacklevel=3,
+            stacklevel=4,  # the caller of `OnlineGP.fit_hyperparameters`
         )
 
 

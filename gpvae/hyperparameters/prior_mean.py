@@ -6,10 +6,10 @@ import torch
 from gpytorch.kernels import Kernel
 from gpytorch.means import Mean
 from torch import Tensor, nn
-from torch.func import functional_call, jacrev
+from torch.func import functional_call, jacfwd, jacrev
 
 from gpvae.kernels import covariance
-from gpvae.utils.linalg import cholesky, solve_lower
+from gpvae.utils.linalg import cholesky, common_rows, solve_by_columns, solve_lower
 
 #: Maximum number of points that a mean is fitted to, spread evenly over the batch.
 MAX_POINTS = 1000
@@ -83,14 +83,18 @@ def fit_mean(mean: Mean, x: Tensor, y: Tensor, kernel: Kernel | None = None, noi
     root = None
     if kernel is not None and noise is not None:
         noise = noise if noise.shape[-1] == 1 else noise[..., some]
-        root = cholesky(covariance(kernel, x, x) + torch.diag_embed(noise.expand(y.shape)), jitter=0.0)
+        K = covariance(kernel, x, x)
+        noise = common_rows(noise, K)
+        noise = noise.expand(torch.broadcast_shapes(noise.shape, K.shape[:-1]))
+        root = cholesky(K + torch.diag_embed(noise), jitter=0.0)
 
     def residuals(values: dict[str, Tensor]) -> Tensor:
         r = y - functional_call(mean, values, (x,))
-        return r.reshape(-1) if root is None else solve_lower(root, r[..., None]).reshape(-1)
+        return r.reshape(-1) if root is None else solve_by_columns(solve_lower, root, r).reshape(-1)
 
+    differentiate = jacrev if y.ndim == 1 else jacfwd  # several outputs have many residuals, and few parameters
     for _ in range(MAX_STEPS):
-        jacobian = jacrev(residuals)(parameters)
+        jacobian = differentiate(residuals)(parameters)
         J = torch.cat([part.reshape(y.numel(), -1) for part in jacobian.values()], -1)
         step = torch.linalg.lstsq(J, residuals(parameters), driver="gelsd" if J.device.type == "cpu" else None).solution
         before = torch.cat([p.reshape(-1) for p in parameters.values()])

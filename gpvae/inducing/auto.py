@@ -3,22 +3,31 @@
 from collections.abc import Sequence
 
 from gpvae.inducing.base import InducingVariables
+from gpvae.inducing.pivoted import PivotedPoints
 from gpvae.inducing.time import CosS, LegS
 
 #: Stands for several families, of which the one with the highest bound predicts.
 AUTO = "auto"
 AUTO_FAMILIES = (LegS, CosS)
+#: Number of variables where neither family nor number is given.
+DEFAULT_NUM_INDUCING = 100
 
 
 def as_families(
-    inducing: InducingVariables | Sequence[InducingVariables] | str, num_inducing: int | None = None
+    inducing: InducingVariables | Sequence[InducingVariables] | str | None,
+    num_inducing: int | None = None,
+    input_dim: int = 1,
 ) -> list[InducingVariables]:
     """A list of families: those given, or those that `"auto"` stands for.
 
     Args:
-        inducing: One family, a sequence of them, or `"auto"` for LegS and CosS.
-        num_inducing: Number of variables for `"auto"`.
+        inducing: One family, a sequence of them, or `"auto"` for LegS and CosS; CosS for one input and PivotedPoints
+            for several if not given.
+        num_inducing: Number of variables of families that are not given.
+        input_dim: Number of inputs.
     """
+    if inducing is None:
+        return [(CosS if input_dim == 1 else PivotedPoints)(num_inducing or DEFAULT_NUM_INDUCING)]
     if isinstance(inducing, str) and inducing == AUTO:
         if num_inducing is None:
             raise ValueError('inducing="auto" requires num_inducing, the number of variables for LegS and CosS')

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gpvae.utils.extras import require
+
 if TYPE_CHECKING:
     from gpvae.metrics.calibration import ECE
     from gpvae.metrics.crps import CRPS
@@ -86,7 +88,11 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
     module = next((module for module, names in _MODULES.items() if wanted in names), None)
     if module is None:
         raise AttributeError(f"module 'gpvae.metrics' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"gpvae.metrics.{module}"), wanted)
+    try:
+        value = globals()[name] = getattr(import_module(f"gpvae.metrics.{module}"), wanted)
+    except ModuleNotFoundError:
+        require("torchmetrics", "report", "gpvae.metrics has metrics of torchmetrics", ImportError)
+        raise
     return value
 
 

@@ -37,6 +37,7 @@ class Observations:
         *,
         noise: ArrayLike | Tensor | float | None = None,
         weights: ArrayLike | Tensor | None = None,
+        columns: bool = False,
     ) -> "Observations":
         """Check and convert a batch; NaN targets are missing values.
 
@@ -47,8 +48,9 @@ class Observations:
             batch_shape: `*L` of the kernel.
             noise: Known noise variances, one or `[N]` or `[*L, N]`.
             weights: Weights, `[N]` or `[*L, N]`.
+            columns: Whether targets, noise and weights have a column for each output, `[N, K]`.
         """
-        y = checks.targets(y, x, batch_shape, missing=True)
+        y = checks.targets(y, x, batch_shape, missing=True, columns=columns)
         observed = ~y.isnan()
         check_targets(likelihood, y[observed])
         if noise is not None and not is_gaussian(likelihood):
@@ -56,8 +58,8 @@ class Observations:
         batch = cls(
             x,
             torch.where(observed, y, 0.0),
-            None if noise is None else checks.per_point("noise", noise, y, positive=True),
-            None if weights is None else checks.per_point("weights", weights, y, positive=False),
+            None if noise is None else checks.per_point("noise", noise, y, positive=True, columns=columns),
+            None if weights is None else checks.per_point("weights", weights, y, positive=False, columns=columns),
         )
         if bool(observed.all()):
             return batch

@@ -14,7 +14,15 @@ from gpvae.natural_gradients import PointSites, natural_posterior
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site, precision
 from gpvae.streaming import Frame, StreamingPosterior
-from gpvae.utils.linalg import cholesky, identity_like, log_det, matvec, solve_lower
+from gpvae.utils.linalg import (
+    cholesky,
+    common_rows,
+    identity_like,
+    log_det,
+    matvec,
+    solve_by_columns,
+    solve_lower,
+)
 
 
 @dataclass(frozen=True)
@@ -118,11 +126,13 @@ class ConditionedProcess:
         S = memory.covariance(points)
         if is_gaussian(likelihood):
             sites, evidence = _gaussian_sites(likelihood, y - mean)
+            sites.precision = common_rows(sites.precision, S)
         else:
             sites, evidence = _best_sites(likelihood, mean, S, y)
         half = sites.precision.sqrt()
         P = cholesky(precision(half[..., :, None] * S * half[..., None, :]), jitter=0.0)
-        alpha = torch.linalg.solve(precision(sites.precision[..., :, None] * S), sites.natural_mean)
+        A = precision(sites.precision[..., :, None] * S)
+        alpha = solve_by_columns(torch.linalg.solve, A, sites.natural_mean)
         if is_gaussian(likelihood):
             evidence = evidence - 0.5 * ((y - mean) * alpha).sum(-1) - 0.5 * log_det(P)
         return cls(memory, points, alpha, solve_lower(P, torch.diag_embed(half)), evidence)

@@ -19,6 +19,8 @@ from gpvae.utils import provenance
 from gpvae.utils.atomic import replacing
 
 SUFFIXES = (".html", ".htm")
+#: Methods and data sets that a title names; it counts more of them.
+MAX_NAMES = 3
 #: Control characters and halves of surrogate pairs, which names of files may hold and HTML does not allow.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 ENVIRONMENT = Environment(
@@ -30,13 +32,13 @@ ENVIRONMENT = Environment(
 )
 
 
-def write_report(paths: Sequence[str | Path], output: Path, title: str = "Streams of tasks") -> None:
+def write_report(paths: Sequence[str | Path], output: Path, title: str | None = None) -> None:
     """Write a page about runs.
 
     Args:
         paths: Folders of runs, or folders of such folders.
         output: The file to write; its folder is created if necessary.
-        title: Title of the page.
+        title: Title of the page; methods and data if not given.
 
     Raises:
         FileNotFoundError: There are no runs.
@@ -58,7 +60,7 @@ def write_report(paths: Sequence[str | Path], output: Path, title: str = "Stream
         data_sets = arrange(runs)
         drawing = progress.add_task("Drawing", total=sum(len(data_set.groups) for data_set in data_sets))
         page = render_page(
-            title,
+            title or describe_runs(data_sets),
             data_sets,
             without_times={names[run.folder]: run.times_error for run in runs if run.times_error},
             left_out=reasons,
@@ -66,6 +68,24 @@ def write_report(paths: Sequence[str | Path], output: Path, title: str = "Stream
         )
     with replacing(output) as temporary:
         temporary.write_text(page, encoding="utf-8")
+
+
+def describe_runs(data_sets: Sequence[DataSet]) -> str:
+    """What was run, in one line: up to three methods and data sets by name, more of them by number.
+
+    Args:
+        data_sets: All experiments.
+    """
+    groups = [group for data_set in data_sets for group in data_set.groups]
+    methods = list(dict.fromkeys(entry.identity.method for group in groups for entry in group.entries))
+    data = list(dict.fromkeys(data_set.title for data_set in data_sets))
+    return f"{_listed(methods, 'methods')} on {_listed(data, 'data sets')}"
+
+
+def _listed(names: Sequence[str], noun: str) -> str:
+    if len(names) > MAX_NAMES:
+        return f"{len(names)} {noun}"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 def render_page(

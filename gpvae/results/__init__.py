@@ -1,1 +1,5 @@
 """What runs leave behind: found, read, averaged over seeds, and shown in a terminal."""
+
+from gpvae.utils.extras import require
+
+require("rich", "report", "gpvae.results reads runs", ImportError)

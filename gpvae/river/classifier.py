@@ -1,17 +1,16 @@
 """Classification with river."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from gpytorch.kernels import Kernel
 from river import base
 
-from gpvae.estimators import Blueprint, LabelModel
+from gpvae.estimators import LabelModel
 from gpvae.inducing import InducingVariables
-from gpvae.river.features import Features
+from gpvae.river.stream_model import StreamModel
 
 
-class OnlineGPClassifier(base.Classifier):
+class OnlineGPClassifier(StreamModel[LabelModel], base.Classifier):
     """Gaussian process classification that learns point by point, at constant cost, and keeps none of the data.
 
     Updates are in closed form, with a regression for each class on transformed labels; see `gpvae.estimators.labels`.
@@ -29,6 +28,8 @@ class OnlineGPClassifier(base.Classifier):
             whenever there are twice as many, until there are this many. With 0, the given kernel is kept.
     """
 
+    model_class = LabelModel
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -40,16 +41,10 @@ class OnlineGPClassifier(base.Classifier):
         self.inducing = inducing
         self.num_inducing = num_inducing
         self.warm_up = warm_up
-        self._features: Features | None = None
-        self._model: LabelModel | None = None
 
     @property
     def _multiclass(self) -> bool:
         return True
-
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"num_inducing": 5, "warm_up": 8}
 
     def learn_one(self, x: dict[base.typing.FeatureName, Any], y: base.typing.ClfTarget) -> None:
         """Learn a point.
@@ -58,11 +53,8 @@ class OnlineGPClassifier(base.Classifier):
             x: Its features.
             y: Its label.
         """
-        if self._features is None or self._model is None:
-            self._features = Features(x)
-            blueprint = Blueprint(self.inducing, self.num_inducing, self.kernel)
-            self._model = LabelModel(blueprint, len(self._features), warm_up=self.warm_up)
-        self._model.learn(self._features.row(x), [y])
+        model, features = self._started(x)
+        model.learn(features.row(x), [y])
 
     def predict_proba_one(self, x: dict[base.typing.FeatureName, Any], **_: Any) -> dict[base.typing.ClfTarget, float]:
         """The probability of each class seen so far.

@@ -1,19 +1,18 @@
 """Regression with river."""
 
-from collections.abc import Iterator
 from typing import Any
 
+import torch
 from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import Likelihood
 from river import base, proba
-from torch import Tensor, tensor
 
-from gpvae.estimators import Blueprint, TargetModel
+from gpvae.estimators import TargetModel
 from gpvae.inducing import InducingVariables
-from gpvae.river.features import Features
+from gpvae.river.stream_model import StreamModel
 
 
-class OnlineGPRegressor(base.Regressor):
+class OnlineGPRegressor(StreamModel[TargetModel], base.Regressor):
     """Gaussian process regression that learns point by point, at constant cost, and keeps none of the data.
 
     The features are those of the first point. A feature that is absent later counts as zero; one that appears later is
@@ -30,6 +29,8 @@ class OnlineGPRegressor(base.Regressor):
             are kept.
     """
 
+    model_class = TargetModel
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -43,12 +44,6 @@ class OnlineGPRegressor(base.Regressor):
         self.inducing = inducing
         self.num_inducing = num_inducing
         self.warm_up = warm_up
-        self._features: Features | None = None
-        self._model: TargetModel | None = None
-
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"num_inducing": 5, "warm_up": 8}
 
     def learn_one(self, x: dict[base.typing.FeatureName, Any], y: base.typing.RegTarget) -> None:
         """Learn a point.
@@ -57,11 +52,8 @@ class OnlineGPRegressor(base.Regressor):
             x: Its features.
             y: Its target.
         """
-        if self._features is None or self._model is None:
-            self._features = Features(x)
-            blueprint = Blueprint(self.inducing, self.num_inducing, self.kernel, self.likelihood)
-            self._model = TargetModel(blueprint, len(self._features), warm_up=self.warm_up)
-        self._model.learn(self._features.row(x), _target(y))
+        model, features = self._started(x)
+        model.learn(features.row(x), torch.tensor([float(y)], dtype=torch.float64))
 
     def predict_one(
         self, x: dict[base.typing.FeatureName, Any], with_dist: bool = False
@@ -78,7 +70,3 @@ class OnlineGPRegressor(base.Regressor):
             predicted = self._model.predict(self._features.row(x))
             mean, stddev = float(predicted.mean), float(predicted.stddev)
         return proba.Gaussian._from_state(n=1, m=mean, var=stddev**2, ddof=0) if with_dist else mean
-
-
-def _target(y: base.typing.RegTarget) -> Tensor:
-    return tensor([float(y)]).double()

@@ -10,8 +10,8 @@ from gpytorch.likelihoods import Likelihood
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from gpvae.estimators import Blueprint, TargetModel
 from gpvae.inducing import InducingVariables
@@ -38,6 +38,12 @@ class OnlineGPRegressor(RegressorMixin, OnlineEstimator):
 
     model_: TargetModel
 
+    def __sklearn_tags__(self) -> Tags:
+        """Tags of scikit-learn: several outputs are possible."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
     def __init__(
         self,
         kernel: Kernel | None = None,
@@ -62,7 +68,7 @@ class OnlineGPRegressor(RegressorMixin, OnlineEstimator):
 
         Args:
             X: Inputs `[N, D]`.
-            y: Targets `[N]`.
+            y: Targets `[N]`, or `[N, K]` for K outputs that share kernel and noise.
         """
         return self._learn(X, y, first=True)
 
@@ -71,14 +77,16 @@ class OnlineGPRegressor(RegressorMixin, OnlineEstimator):
 
         Args:
             X: Inputs `[N, D]`.
-            y: Targets `[N]`.
+            y: Targets `[N]`, or `[N, K]` for K outputs that share kernel and noise.
         """
         return self._learn(X, y, first=not hasattr(self, "model_"))
 
     def _learn(self, X: ArrayLike, y: ArrayLike, *, first: bool) -> Self:
-        inputs, targets = validate_data(self, X, y, reset=first, dtype=np.float64, y_numeric=True)
+        inputs, targets = validate_data(self, X, y, reset=first, dtype=np.float64, y_numeric=True, multi_output=True)
+        targets = column_or_1d(targets, warn=True) if targets.shape[1:] == (1,) else targets
         if first:
-            blueprint = Blueprint(self.inducing, self.num_inducing, self.kernel, self.likelihood)
+            num_outputs = targets.shape[1] if targets.ndim > 1 else None
+            blueprint = Blueprint(self.inducing, self.num_inducing, self.kernel, self.likelihood, num_outputs)
             self.model_ = TargetModel(blueprint, inputs.shape[1], warm_up=self._warm_up)
         self.model_.learn(as_tensor(inputs), as_tensor(targets))
         return self
@@ -95,7 +103,7 @@ class OnlineGPRegressor(RegressorMixin, OnlineEstimator):
 
         Returns:
             Means `[N]`. If standard deviations `[N]` or quantiles `[N, Q]` are asked for, a tuple of these, in this
-            order.
+            order. For K outputs `[N, K]`, `[N, K]` and `[N, K, Q]`.
         """
         x = self._inputs(X)
         predicted = self.model_.predict(x)
@@ -108,7 +116,7 @@ class OnlineGPRegressor(RegressorMixin, OnlineEstimator):
         return arrays if len(arrays) > 1 else arrays[0]
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: int | RandomState | None = 0) -> np.ndarray:
-        """Draw functions from the posterior, jointly over the inputs, `[N, n_samples]`.
+        """Draw functions from the posterior, jointly over the inputs, `[N, n_samples]`, or `[N, K, n_samples]`.
 
         Args:
             X: Inputs `[N, D]`.
@@ -116,4 +124,4 @@ class OnlineGPRegressor(RegressorMixin, OnlineEstimator):
             random_state: Seed, or a numpy random state.
         """
         x, seed = self._inputs(X), int(check_random_state(random_state).randint(2**31 - 1))
-        return self.model_.gp.sample(x, n_samples, seed).mT.numpy()
+        return self.model_.gp.sample(x, n_samples, seed).movedim(0, -1).numpy()

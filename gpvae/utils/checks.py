@@ -34,7 +34,13 @@ def inputs(x: ArrayLike | Tensor, like: Tensor, name: str = "x", *, batched: boo
 
 
 def targets(
-    y: ArrayLike | Tensor, x: Tensor, batch_shape: torch.Size, name: str = "y", *, missing: bool = False
+    y: ArrayLike | Tensor,
+    x: Tensor,
+    batch_shape: torch.Size,
+    name: str = "y",
+    *,
+    missing: bool = False,
+    columns: bool = False,
 ) -> Tensor:
     """Targets `[*L, N]` of any array type that match the inputs `[N, D]`.
 
@@ -44,20 +50,38 @@ def targets(
         batch_shape: `*L` of the kernel.
         name: Name to use in errors.
         missing: Whether NaN are allowed, as missing values.
+        columns: Whether they are given as `[N, K]`, a column for each of K outputs.
     """
     y = _tensor(y, name).to(x)
     if not batch_shape and y.ndim == 2 and y.shape[-1] == 1:
         y = y[:, 0]
-    expected = (*batch_shape, len(x))
+    expected = (len(x), *batch_shape) if columns else (*batch_shape, len(x))
     if tuple(y.shape) != expected:
-        raise ValueError(f"{name} has shape {tuple(y.shape)}, expected {expected} to match x of shape {tuple(x.shape)}")
+        several = not batch_shape and y.ndim == 2 and len(y) == len(x)
+        hint = f"; for {y.shape[-1]} outputs that share a kernel, build the model with num_outputs={y.shape[-1]}"
+        raise ValueError(
+            f"{name} has shape {tuple(y.shape)}, expected {expected} to match x of shape {tuple(x.shape)}"
+            + (hint if several else "")
+        )
+    y = y.mT if columns else y
     _finite(torch.where(y.isnan(), 0.0, y) if missing else y, name, "infinite" if missing else "NaN or infinite")
     return y
 
 
-def per_point(name: str, values: ArrayLike | Tensor | float, y: Tensor, *, positive: bool) -> Tensor:
-    """Values for targets `[*L, N]`, broadcast to their shape; raise unless they are positive, or at least zero."""
+def per_point(
+    name: str, values: ArrayLike | Tensor | float, y: Tensor, *, positive: bool, columns: bool = False
+) -> Tensor:
+    """Values for targets `[*L, N]`, broadcast to their shape; raise unless they are positive, or at least zero.
+
+    Args:
+        name: Name to use in errors.
+        values: The values.
+        y: The targets.
+        positive: Whether they must be positive.
+        columns: Whether they may be given as `[N, K]`, a column for each of K outputs.
+    """
     v = _tensor(values, name).to(y)
+    v = v.mT if columns and v.ndim > 1 else v
     try:
         v = v.expand(y.shape)
     except RuntimeError:

@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -42,6 +43,7 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
     first = INITIAL_JITTER[K.dtype] if jitter is None else jitter
     share = torch.full_like(scale, first)
     identity = identity_like(K)
+    tried = 0
     while True:
         L, info = torch.linalg.cholesky_ex(K + (share * scale)[..., None, None] * identity)
         failed = info > 0
@@ -53,8 +55,9 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
                 "check the inputs and the kernel's hyperparameters for extreme values"
             )
         share = torch.where(failed, 10 * share.clamp_min(torch.finfo(K.dtype).eps), share)
-    most = float(share.max())
-    if most > first:
+        tried += 1
+    most = float(share.max()) if tried else first
+    if tried:
         logger.info("Cholesky of a %s covariance needed a relative jitter of %.0e", tuple(K.shape), most)
     if most > NOTICEABLE_JITTER[K.dtype]:
         warnings.warn(
@@ -80,6 +83,28 @@ def matvec(A: Tensor, v: Tensor) -> Tensor:
 def solve_lower(L: Tensor, B: Tensor) -> Tensor:
     """`L^-1 B` for a lower triangular `L`, over broadcast batch axes."""
     return torch.linalg.solve_triangular(L, B, upper=False)
+
+
+def common_rows(values: Tensor, A: Tensor) -> Tensor:
+    """Values `[K, N]` of K outputs as `[N]`, if the outputs share matrices `[N, N]` and all rows are equal.
+
+    Args:
+        values: Values `[*B, N]`; returned as they are unless they have more axes than the matrices have batch axes.
+        A: Matrices `[*L, N, N]`.
+    """
+    shared = values.ndim == A.ndim == 2
+    return values[0] if shared and bool((values == values[:1]).all()) else values
+
+
+def solve_by_columns(solve: Callable[[Tensor, Tensor], Tensor], A: Tensor, v: Tensor) -> Tensor:
+    """Solve for vectors `[*L, N]`, or for `[K, N]`, which are the columns of one system if they share a matrix.
+
+    Args:
+        solve: Solves a system with matrices `[..., N, N]` for columns `[..., N, C]`.
+        A: The matrices, `[*L, N, N]`.
+        v: The vectors.
+    """
+    return solve(A, v.mT).mT if v.ndim == A.ndim == 2 else solve(A, v[..., None])[..., 0]
 
 
 def log_det(L: Tensor) -> Tensor:

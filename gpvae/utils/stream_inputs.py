@@ -76,6 +76,13 @@ class StreamInputs(nn.Module):
         stamps = int(self.origin) + np.round(np.asarray(x) * NANOSECONDS[self.time_unit]).astype(np.int64)
         return stamps.astype("datetime64[ns]")
 
+    def grid(self, num: int) -> np.ndarray:
+        """Numbers or times from the first input learnt to the last, `[num]`, for inputs of one dimension."""
+        if not bool(torch.isfinite(self.low)):
+            raise RuntimeError("nothing has been learnt yet: give the inputs to draw")
+        numbers = torch.linspace(float(self.low), float(self.high), num, dtype=torch.float64).numpy()
+        return self.times(numbers) if self.are_times else numbers
+
     def leaps(self, x: Tensor) -> bool:
         """Whether points `[N, 1]` more than double the extent of the stream so far."""
         return x.shape[-1] == 1 and bool(x.max() - self.high > self.high - self.low)

@@ -1,12 +1,13 @@
 """A module with predefined scores, for tests of reports."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from lightning.pytorch import Callback, Trainer
-from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.loggers import CSVLogger, Logger
 from torch.utils.data import DataLoader
 
 from gpvae.metrics import Score
@@ -27,7 +28,7 @@ class Learner(ContinualModule):
         self.late = False  # whether the task is consolidated only after its validation
 
     def training_step(self, batch: torch.Tensor, batch_idx: int) -> torch.Tensor:
-        self.begun.fill_(self.current_epoch + 1)
+        self.begun = self.current_epoch + 1
         return self.weight**2
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
@@ -35,7 +36,7 @@ class Learner(ContinualModule):
 
     def on_validation_start(self) -> None:
         if not (self.trainer.sanity_checking or self.late):
-            self.learned.copy_(self.begun)
+            self.learned = self.begun
 
     def validation_step(self, batch: torch.Tensor, batch_idx: int) -> None:
         pass
@@ -55,6 +56,7 @@ def learn(
     num_tasks: int = 3,
     module: Learner | None = None,
     num_processes: int = 1,
+    loggers: Sequence[Logger] = (),
     **options: Any,
 ) -> Trainer:
     data = DataLoader(torch.zeros(1))
@@ -63,7 +65,11 @@ def learn(
         accelerator="cpu",
         devices=num_processes,
         strategy="ddp" if num_processes > 1 else "auto",
-        logger=[CSVLogger(folder / "run", name="", version=""), CSVLogger(folder / "other", name="", version="")],
+        logger=[
+            CSVLogger(folder / "run", name="", version=""),
+            CSVLogger(folder / "other", name="", version=""),
+            *loggers,
+        ],
         callbacks=[] if callback is None else [callback],
         enable_progress_bar=False,
         enable_model_summary=False,

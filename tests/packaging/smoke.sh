@@ -13,13 +13,20 @@ trap 'rm -rf "$folder"' EXIT
 unset PYTHONPATH
 
 "${PYTHON:-python3}" -m venv "$folder/venv"
+# First alone: the streaming GP, whose other parts name the extra that they need.
 "$folder/venv/bin/python" -m pip install --quiet -c "$constraints" "$wheel"
+(
+    cd "$folder"
+    venv/bin/python -c "import gpvae, torch; x = torch.linspace(0, 9, 99); print(gpvae.OnlineGP().update(x, x.sin()))"
+    venv/bin/gpvae fit -c toy_legs 2>&1 | grep -q "gpvae\[train\]"
+)
+"$folder/venv/bin/python" -m pip install --quiet -c "$constraints" "$wheel[train]"
 
 mkdir "$folder/empty"
 cd "$folder/empty"
 PATH="$folder/venv/bin:$PATH"
 set -x
-python -c "import gpvae, datamodules, callbacks; assert gpvae.__file__.startswith('$folder/venv'), gpvae.__file__"
+python -c "import gpvae, gpvae.datamodules, gpvae.callbacks; assert gpvae.__file__.startswith('$folder/venv'), gpvae.__file__"
 gpvae --version
 gpvae --help > help.txt
 gpvae configs

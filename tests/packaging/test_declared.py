@@ -15,14 +15,43 @@ def test_every_package_is_installed() -> None:
     folders = (path.parent for package in PACKAGES for path in (ROOT / package).rglob("__init__.py"))
     found = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
     declared = set(PROJECT["tool"]["setuptools"]["packages"])
-    assert declared == found | {"gpvae.configs"}, "write a new package into pyproject.toml, under [tool.setuptools]"
+    inside = {name if name.split(".")[0] == "gpvae" else f"gpvae.{name}" for name in found}
+    assert declared == inside | {"gpvae.configs"}, "write a new package into pyproject.toml, under [tool.setuptools]"
 
 
 def test_every_tool_has_the_version_it_is_tested_with() -> None:
     pinned = {line.partition("==")[0].lower().replace("_", "-") for line in _lines("constraints.txt")}
-    wanted = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["dev"]]
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    wanted = [*PROJECT["project"]["dependencies"], *(requirement for extra in extras for requirement in extra)]
     names = {requirement.partition(">=")[0].partition("[")[0].lower() for requirement in wanted}
-    assert names - pinned == {"setuptools"}  # torch restricts its version
+    assert names - pinned == {"setuptools", "gpvae"}  # torch restricts the version of setuptools
+
+
+def test_every_extra_is_named_in_the_installation_guide() -> None:
+    guide = (ROOT / "docs" / "install.md").read_text()
+    extras = set(PROJECT["project"]["optional-dependencies"]) - {"dev", "docs", "reproduce"}
+    assert {extra for extra in extras if f"`{extra}`" not in guide} == set()
+
+
+def test_every_error_names_an_extra_that_brings_the_package() -> None:
+    """The arguments of `require`: a package, and the extra that installs it, directly or through others."""
+    extras = PROJECT["project"]["optional-dependencies"]
+    distributions = {"sklearn": "scikit-learn"}
+
+    def brought(extra: str) -> set[str]:
+        names = {re.split(r"[>=<]", requirement)[0] for requirement in extras[extra]}
+        own = re.findall(r"gpvae\[([\w,]+)\]", " ".join(names))
+        return names | {name for more in own for part in more.split(",") for name in brought(part)}
+
+    calls = [
+        match
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+        for match in re.findall(r"require\(\"(\w+)\", \"(\w+)\"", path.read_text())
+    ]
+    assert len(calls) > 10
+    for package, extra in calls:
+        assert distributions.get(package, package) in {name.partition("[")[0] for name in brought(extra)}
 
 
 def test_the_citation_has_the_fields_of_its_format() -> None:

@@ -1,6 +1,7 @@
 """`gpvae report` by the command line."""
 
 import io
+import re
 from contextlib import redirect_stderr
 from pathlib import Path
 
@@ -40,7 +41,14 @@ def test_the_page_is_written_and_its_path_printed(
 def test_the_default_output(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     main(["report", str(runs / "moons")])
-    assert Page((tmp_path / "report.html").read_text()).headings[0] == (1, "Streams of tasks")
+    assert Page((tmp_path / "report.html").read_text()).headings[0] == (1, "OHSVGP on Two moons")
+
+
+def test_a_title_names_few_methods_and_data_sets_and_counts_many(runs: Path, tmp_path: Path) -> None:
+    output = tmp_path / "page.html"
+    main(["report", str(runs), "--output", str(output)])
+    ((_, title), *_) = Page(output.read_text()).headings
+    assert re.fullmatch(r"(\d+ methods|.+) on (\d+ data sets|.+ and .+)", title)
 
 
 def test_refusals(tmp_path: Path) -> None:

@@ -181,3 +181,14 @@ def test_a_family_of_ones_own() -> None:
     assert isinstance(model.model_.gp.inducing, gpvae.inducing.LegSPath)
     assert not family.started
     assert torch.isfinite(torch.from_numpy(model.predict(X))).all()
+
+
+def test_several_outputs_share_a_model() -> None:
+    x = np.random.default_rng(0).uniform(size=(80, 2))
+    y = np.stack([np.sin(5 * x[:, 0]), np.cos(4 * x[:, 1]) + 3], -1)
+    model = OnlineGPRegressor(num_inducing=40).fit(x[:50], y[:50]).partial_fit(x[50:], y[50:])
+    mean, std, quantiles = model.predict(x, return_std=True, quantiles=(0.05, 0.5, 0.95))
+    assert mean.shape == std.shape == (80, 2)
+    assert quantiles.shape == (80, 2, 3)
+    assert model.sample_y(x[:5], 7).shape == (5, 2, 7)
+    assert model.score(x, y) > 0.95

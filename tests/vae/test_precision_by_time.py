@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
 
 from gpvae.diagnostics import ResolutionWarning
 from gpvae.modules import SVGPVAE
 from gpvae.vae.wave_kernel import WaveKernel
-from tests.vae.learning import Data, learn
+from tests.vae.learning import Data, learn, predictions
 
 NUM_SERIES, HOURS, M, L = 5, 24, 10, 2
 pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
@@ -39,12 +38,6 @@ def learnt(num_tasks: int = 3, masked: float = 0.0, **options: object) -> SVGPVA
     for number in range(num_tasks):
         learn(module, task(number, masked))
     return module
-
-
-def predictions(module: SVGPVAE) -> tuple[Tensor, Tensor]:
-    times = torch.arange(0.0, 3 * HOURS, 0.7, dtype=torch.float64)
-    f = module.vae.latent(times, torch.arange(NUM_SERIES))
-    return f.mean, f.stddev
 
 
 def assert_equal(one: SVGPVAE, other: SVGPVAE) -> None:

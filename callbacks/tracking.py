@@ -1,0 +1,81 @@
+"""What loggers show beside scalars: a layout of charts, pictures, tables, and options with final scores."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from lightning.pytorch.loggers import CSVLogger, Logger, MLFlowLogger, TensorBoardLogger
+
+#: Charts of the first page of TensorBoard: their titles, and which scalars they show.
+CHARTS = {
+    "memory: share of variance that the variables resolve": ["memory/.*"],
+    "forgetting": [".*/forgetting"],
+    "before each task was learnt": ["foresight_nlpd/.*"],
+}
+
+
+def lay_out(logger: Logger, metrics: Sequence[str]) -> None:
+    """Let TensorBoard show one chart for each metric, with all tasks in it, the NLPD first.
+
+    Args:
+        logger: Any logger; others than that of TensorBoard have layouts of their own.
+        metrics: Names of the metrics, in order.
+    """
+    if isinstance(logger, TensorBoardLogger):
+        charts = {f"{metric}, each task": [rf"{metric}/task_.*", rf"{metric}/seen"] for metric in metrics}
+        multiline = {title: ["Multiline", tags] for title, tags in (charts | CHARTS).items()}
+        logger.experiment.add_custom_scalars({"after each task": multiline})
+
+
+def log_image(logger: Logger, tag: str, pixels: np.ndarray, step: int) -> None:
+    """Give a picture to a logger that takes pictures.
+
+    Args:
+        logger: Any logger.
+        tag: Name of the picture.
+        pixels: Its pixels, `[height, width, 3]`.
+        step: Number of tasks learnt.
+    """
+    if isinstance(logger, TensorBoardLogger):
+        logger.experiment.add_image(tag, pixels, global_step=step, dataformats="HWC")
+    elif isinstance(logger, MLFlowLogger):
+        logger.experiment.log_image(logger.run_id, pixels, f"{tag}_{step:02d}.png")
+    elif hasattr(logger, "log_image"):  # as WandbLogger has it
+        logger.log_image(key=tag, images=[pixels], step=step)
+
+
+def log_table(logger: Logger, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], step: int) -> None:
+    """Give a table to a logger that takes tables.
+
+    Args:
+        logger: Any logger.
+        name: Name of the table.
+        columns: Names of its columns.
+        rows: Its rows.
+        step: Number of tasks learnt.
+    """
+    if isinstance(logger, TensorBoardLogger):
+        lines = [columns, ["---"] * len(columns), *rows]
+        logger.experiment.add_text(name, "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines), step)
+    elif isinstance(logger, MLFlowLogger):
+        table = {column: [row[i] for row in rows] for i, column in enumerate(columns)}
+        logger.experiment.log_table(logger.run_id, table, f"{name}.json")
+    elif hasattr(logger, "log_table"):
+        logger.log_table(key=name, columns=list(columns), data=[list(row) for row in rows], step=step)
+
+
+def log_end(logger: Logger, options: Mapping[str, Any], scores: Mapping[str, float], step: int) -> None:
+    """Give a logger the options of a run and its final scores, by which runs can be compared.
+
+    Args:
+        logger: Any logger.
+        options: Options of model and data.
+        scores: Final scores.
+        step: Number of tasks learnt.
+    """
+    plain = {name: value for name, value in options.items() if isinstance(value, bool | int | float | str)}
+    if isinstance(logger, TensorBoardLogger):
+        logger.log_hyperparams(plain, dict(scores), step)
+    elif not isinstance(logger, CSVLogger):  # `task_metrics.csv` and `config.yaml` have both
+        logger.log_hyperparams(plain)
+        logger.log_metrics(dict(scores), step=step)
