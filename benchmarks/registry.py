@@ -61,7 +61,7 @@ COMMANDS = {
     "memory": "scores on ERA5 against all numbers kept, for everything that learns series: hours; can be continued",
     "foresight": "how well tasks are foreseen, and what 90 % intervals hold, by lead time: a quarter of an hour",
     "held_out_locations": "scores at locations never seen, beside interpolation: a quarter of an hour",
-    "kills": "kills `gpvae fit` at random times and resumes it: minutes for each trial",
+    "kills": "kills runs of every kind at random times and resumes them: a few seconds for each",
     "shared_precision": "scores with one precision for all series and with one for each: a quarter of an hour",
     "reproduce": "the experiments of the paper: hours",
 }
@@ -69,6 +69,7 @@ COMMANDS = {
 #: Modules that benchmarks share.
 PARTS = (
     "contenders",
+    "forked_runs",
     "gpytorch_ovc",
     "gpytorch_refits",
     "gpytorch_vae",

@@ -13,9 +13,8 @@ from gpvae.posteriors import Posterior
 from gpvae.sites import Site, Transport, precision
 from gpvae.utils.linalg import cholesky, identity_like, solve_lower
 from gpvae.utils.resizable import Resizable, assign
+from gpvae.utils.transactional import LARGEST
 
-#: Bound of the values of a state; larger ones overflow when they are multiplied.
-LARGEST = 1e100
 #: Number of precisions that are factorised at a time.
 CHUNK_SIZE = 256
 

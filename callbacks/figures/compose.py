@@ -13,7 +13,7 @@ from callbacks.figures.stream import stream_figure
 from datamodules import PointStream, TaskStream
 from datamodules.era5 import SeriesStream
 from gpvae.metrics import ForesightTable, TaskTable
-from gpvae.metrics.registry import DERIVED
+from gpvae.metrics.description import DERIVED
 from gpvae.modules import ContinualModule, SeriesModule, StreamingGP
 from gpvae.plotting.heat_map import forgetting_figure
 

@@ -14,6 +14,7 @@ from gpvae.predictive_gp import Arrays
 from gpvae.utils import checks
 from gpvae.utils.describe import describe
 from gpvae.utils.linalg import cholesky, matvec
+from gpvae.utils.transactional import LARGEST
 
 
 class PredictiveBank(OnlineGP):
@@ -59,7 +60,8 @@ class PredictiveBank(OnlineGP):
 
     def check_predictions(self) -> None:
         """Raise ValueError unless weights, scales and a prediction are finite."""
-        if not (bool(torch.isfinite(self.log_weights).all()) and bool((self._scales > 0).all())):
+        values = torch.stack([self.log_weights, self.dof, self.square, self._scales])
+        if not bool((values.abs() < LARGEST).all()) or not bool((self._scales > 1 / LARGEST).all()):
             raise ValueError("the state has weights or scales of members that are not finite or not positive")
         self.strongest()
         super().check_predictions()

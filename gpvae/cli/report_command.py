@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from gpvae.cli.subcommand import Subcommand
-from gpvae.report.page import write_report
+from gpvae.results.runs import find_run_folders
 from gpvae.results.terminal import console
 
 
@@ -24,6 +24,9 @@ class ReportCommand(Subcommand):
 
     def run(self, arguments: Namespace) -> None:
         """Write the page, and print where it is."""
+        find_run_folders(arguments.paths)  # raises before torch is imported
+        from gpvae.report.page import write_report
+
         write_report(arguments.paths, arguments.output, arguments.title)
         size = arguments.output.stat().st_size
         in_units = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"

@@ -8,9 +8,8 @@ from torch import Tensor
 from torch.distributions import Distribution, MixtureSameFamily
 from torchmetrics import Metric
 
-from gpvae.metrics.description import Description
+from gpvae.metrics.description import MEASURED
 from gpvae.metrics.pointwise import check_shapes
-from gpvae.metrics.target import LOWER
 
 
 class ECE(Metric):
@@ -42,7 +41,7 @@ class ECE(Metric):
         0.50
     """
 
-    description = Description("Calibration error", LOWER, (0.0, 1.0), resolution=0.05)
+    description = MEASURED["ece"]
     higher_is_better = False
     is_differentiable = False
     full_state_update = False

@@ -7,9 +7,8 @@ from torch import Tensor
 from torch.distributions import Distribution, MixtureSameFamily, Normal
 
 from gpvae.metrics.calibration import batch_seed, seeded_samples
-from gpvae.metrics.description import Description
+from gpvae.metrics.description import MEASURED
 from gpvae.metrics.pointwise import PointwiseMean
-from gpvae.metrics.target import LOWER
 
 #: Number of samples of a distribution whose score has no closed form.
 NUM_SAMPLES = 100
@@ -38,7 +37,7 @@ class CRPS(PointwiseMean):
         0.4181
     """
 
-    description = Description("CRPS", LOWER, (0.0, math.inf), resolution=0.02, standardised=True)
+    description = MEASURED["crps"]
     higher_is_better = False
 
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:

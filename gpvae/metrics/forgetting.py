@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 from torchmetrics import Metric
 
-from gpvae.metrics.score import check_tasks
+from gpvae.metrics.score import check_tasks, mean_increase
 from gpvae.metrics.target import LOWER, Target
 
 
@@ -73,8 +73,7 @@ class Forgetting(TaskMatrix):
     def compute(self) -> Tensor:
         """The mean increase of the loss."""
         losses = self.target.loss(super().compute())
-        increase = (losses[-1] - losses.diagonal())[:-1] if len(losses) else losses.flatten()
-        return increase.nanmean()
+        return losses.new_tensor(mean_increase(losses.cpu().numpy()))
 
 
 class BackwardTransfer(Forgetting):

@@ -1,6 +1,5 @@
 """Metrics that are a mean over test points: NLPD, RMSE, coverage and accuracy."""
 
-import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
@@ -9,8 +8,7 @@ from torch import Tensor
 from torch.distributions import Distribution
 from torchmetrics import Metric
 
-from gpvae.metrics.description import Description
-from gpvae.metrics.target import HIGHER, LOWER, Target
+from gpvae.metrics.description import MEASURED, Description
 
 
 def check_shapes(predictive: Distribution, target: Tensor) -> None:
@@ -102,7 +100,7 @@ class NLPD(PointwiseMean):
         1.1689
     """
 
-    description = Description("NLPD", LOWER, resolution=0.1, standardised=True)
+    description = MEASURED["nlpd"]
     higher_is_better = False
 
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:
@@ -122,7 +120,7 @@ class RMSE(PointwiseMean):
         3.5355
     """
 
-    description = Description("RMSE", LOWER, (0.0, math.inf), resolution=0.05, standardised=True)
+    description = MEASURED["rmse"]
     higher_is_better = False
 
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:
@@ -151,7 +149,7 @@ class Coverage(PointwiseMean):
     """
 
     level = 0.9
-    description = Description("Coverage of 90 % intervals", Target(level), (0.0, 1.0), resolution=0.05)
+    description = MEASURED["coverage"]
     higher_is_better = None  # intervals can be too wide as well as too narrow
 
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:
@@ -171,7 +169,7 @@ class Accuracy(PointwiseMean):
         0.75
     """
 
-    description = Description("Accuracy", HIGHER, (0.0, 1.0), resolution=0.05)
+    description = MEASURED["accuracy"]
     higher_is_better = True
 
     def score(self, predictive: Distribution, target: Tensor) -> Tensor:

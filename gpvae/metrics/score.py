@@ -1,6 +1,10 @@
 """A score as a row of a table."""
 
+import math
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 #: (after_task, task, metric, variable) of a score.
 ScoreKey = tuple[int, int | None, str, str]
@@ -44,3 +48,14 @@ def sort_key(key: ScoreKey) -> tuple[int, bool, int, str, str]:
     """Order of rows: by number of tasks learnt, then by task, with scores over all tasks seen last."""
     after_task, task, metric, variable = key
     return after_task, task is None, task or 0, metric, variable
+
+
+def mean_increase(losses: NDArray[np.float64]) -> float:
+    """The mean over tasks j < T of L[T, j] - L[j, j], of those where both are known; NaN before the second task.
+
+    Args:
+        losses: L[i, j], the loss on task j after task i `[T, T]`, NaN where it is not known.
+    """
+    increases = (losses[-1] - losses.diagonal())[:-1] if len(losses) else losses.flatten()
+    known = increases[~np.isnan(increases)]
+    return float(known.mean()) if len(known) else math.nan

@@ -2,13 +2,15 @@
 
 import math
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
-Number = TypeVar("Number", float, Tensor, NDArray[np.float64])
+if TYPE_CHECKING:
+    from torch import Tensor  # `gpvae summary` needs no torch
+
+Number = TypeVar("Number", float, "Tensor", NDArray[np.float64])
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,13 @@
 """The scores of a run on each task after each task, as in `task_metrics.csv`."""
 
 import csv
-import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
-from gpvae.metrics.forgetting import Forgetting
-from gpvae.metrics.registry import DERIVED, METRICS, describe
-from gpvae.metrics.score import Score, ScoreKey, check_tasks, sort_key
+from gpvae.metrics.description import DERIVED, MEASURED, describe
+from gpvae.metrics.score import Score, ScoreKey, check_tasks, mean_increase, sort_key
 from gpvae.utils.atomic import replacing
 
 FILE_NAME = "task_metrics.csv"
@@ -56,7 +54,7 @@ class TaskTable:
     def metrics(self) -> list[str]:
         """Names of the metrics, NLPD first."""
         names = {metric for _, _, metric, _ in self.scores}
-        known = [*METRICS, *DERIVED]
+        known = [*MEASURED, *DERIVED]
         return [name for name in known if name in names] + sorted(names - set(known))
 
     @property
@@ -78,10 +76,8 @@ class TaskTable:
 
     def forgetting(self, metric: str, variable: str = "") -> float:
         """How much worse earlier tasks became, see `Forgetting`; NaN before the second task."""
-        forgetting = Forgetting(describe(metric).best, sync_on_compute=False)
-        for entry in self._single_tasks(metric, variable):
-            forgetting.update(*entry)
-        return float(forgetting.compute()) if self.num_tasks > 1 and forgetting.update_called else math.nan
+        last = max((after_task for after_task, *_ in self._single_tasks(metric, variable)), default=0)
+        return mean_increase(describe(metric).best.loss(self.matrix(metric, variable)[:last, :last]))
 
     def _single_tasks(self, metric: str, variable: str) -> Iterator[tuple[int, int, float]]:
         """(after_task, task, value) of the scores of single tasks."""

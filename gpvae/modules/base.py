@@ -2,20 +2,23 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from lightning import LightningModule
 from torch import Tensor, nn
 from torch.distributions import Distribution
+from torch.nn.parallel import DistributedDataParallel
 
 from gpvae.metrics import Foresight, ForesightCell, Score, TaskScores
 from gpvae.modules.configuration import Differences, check_same_configuration
 from gpvae.streaming import StreamingPosterior
+from gpvae.utils.counters import Counters
+from gpvae.utils.distributed import num_processes, sum_over_processes
 from gpvae.utils.transactional import Transactional
 
 
-class ContinualModule(Transactional, LightningModule):
+class ContinualModule(Counters, Transactional, LightningModule):
     """A module that learns a stream of tasks, led through it by `callbacks.ContinualLearning`.
 
     Of task k, counted from 0: `begun` is k + 1 from its first step on, `learned` is k + 1 once it is consolidated.
@@ -29,8 +32,9 @@ class ContinualModule(Transactional, LightningModule):
         last_foresight: Prequential scores of the last task that was foreseen.
     """
 
-    begun: Tensor
-    learned: Tensor
+    counters: ClassVar[tuple[str, ...]] = ("begun", "learned")
+    begun: int
+    learned: int
     #: Options that may change between two tasks if the user accepts it.
     changeable: frozenset[str] = frozenset()
     #: Whether the user accepts that they differ from the checkpoint that a run is resumed from.
@@ -42,8 +46,7 @@ class ContinualModule(Transactional, LightningModule):
 
     def __init__(self, metrics: Sequence[str], num_variables: int = 1) -> None:
         super().__init__()
-        self.register_buffer("begun", torch.zeros((), dtype=torch.int64))
-        self.register_buffer("learned", torch.zeros((), dtype=torch.int64))
+        self._start_counters()
         self.scores = TaskScores(metrics, num_variables)
         self.last_scores: list[Score] = []
         self.foresight = Foresight(metrics, num_variables)
@@ -76,6 +79,9 @@ class ContinualModule(Transactional, LightningModule):
             if stream is None:
                 raise ValueError("num_variables is unknown: set it, or use a datamodule")
             self.build(stream.num_variables, getattr(stream, "num_series", None))
+        # Buffers are the same on all processes by construction, or rows of a process's own series.
+        names = [name for name, _ in self.named_buffers()]
+        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, names)
 
     def build(self, num_variables: int, num_series: int | None = None) -> None:
         """Build what depends on the number of variables or series, unless it is already built.
@@ -147,8 +153,25 @@ class ContinualModule(Transactional, LightningModule):
             self.foresight.update(*self.predictive(batch), lead, self.variable_of(batch))
         if known:
             names = self._variable_names() if self.scores.num_variables > 1 else [""]
-            self.last_foresight = self.foresight.cells(int(self.begun) + 1, names)
+            self.last_foresight = self.foresight.cells(self.begun + 1, names)
             self.learn_from_foresight()
+
+    def log_step(self, values: Mapping[str, Tensor], *, prog_bar: str) -> None:
+        """Log values of a training step, as means over processes.
+
+        Several processes reduce them together, and only in steps that the trainer logs.
+
+        Args:
+            values: Scalars by name.
+            prog_bar: Name of the one to show in the progress bar.
+        """
+        if num_processes() > 1:
+            if (self.trainer.global_step + 1) % self.trainer.log_every_n_steps:  # type: ignore[attr-defined]
+                return
+            sums = sum_over_processes(torch.stack([value.detach().double() for value in values.values()]))
+            values = dict(zip(values, sums / num_processes(), strict=True))
+        for name, value in values.items():
+            self.log(name, value, prog_bar=name == prog_bar)
 
     def learn_from_foresight(self) -> None:
         """Learn from the scores of a task that was foreseen, if the module can."""
@@ -169,9 +192,9 @@ class ContinualModule(Transactional, LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log `nlpd/task_03`, ..., `nlpd/seen` and `nlpd_by_variable/t2m`, against the number of tasks learnt."""
-        self.log("step", self.learned.float(), sync_dist=True)
+        self.log("step", float(self.learned), sync_dist=True)
         variables = self._variable_names() if self.scores.num_variables > 1 else []
-        scores = self.scores.compute(int(self.learned), variables)
+        scores = self.scores.compute(self.learned, variables)
         complete = getattr(getattr(self.trainer, "datamodule", None), "scores_all_tasks", True)
         self.last_scores = [score for score in scores if complete or score.task is not None]
         for score in self.last_scores:

@@ -14,12 +14,19 @@ FORMER: dict[str, Any] = {
 }
 
 
+#: Options that came later, and that nothing is built from.
+LATER: dict[str, Any] = {"step_precision": "float64"}
+
+
 def former_options(saved: Mapping[str, Any]) -> dict[str, Any]:
     """The options that are missing among those of a checkpoint, as they were when it was saved.
 
     Args:
         saved: Options in the checkpoint.
     """
-    if not saved or "networks" in saved:
+    if not saved:
         return {}
-    return FORMER | {"noise": "shared" if saved.get("shared_noise") else "variable"}
+    missing = {name: value for name, value in LATER.items() if name not in saved}
+    if "networks" in saved:
+        return missing
+    return missing | FORMER | {"noise": "shared" if saved.get("shared_noise") else "variable"}

@@ -95,7 +95,6 @@ class SeriesGP(SeriesModule):
             period=max(periods, default=None),
             field=field,
         )
-        self._keep_apart(("c", "h", "G"))
 
     @property
     def _posterior(self) -> CommonPosterior:

@@ -1,12 +1,10 @@
 """What modules that learn streams of series have in common: batches, checkpoints of sites, scores of variables."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn.parallel import DistributedDataParallel
 
 from gpvae.modules.base import ContinualModule
 from gpvae.vae.series_posterior import SeriesPosterior
@@ -40,11 +38,6 @@ class SeriesModule(ContinualModule):
     def _posterior_prefix(self) -> str:
         """Prefix of the posterior in a state."""
         return f"{self.model_name}.posterior."
-
-    def _keep_apart(self, rows: Iterable[str]) -> None:
-        """Keep DDP from copying rows of the posterior from the first process to others, which have their own series."""
-        names = [f"{self._posterior_prefix}{name}" for name in rows]
-        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, names)
 
     def check_task(self, *data: Tensor) -> None:
         """Raise if a task has no observations, or another number of variables."""

@@ -168,7 +168,7 @@ class StreamingGP(ContinualModule):
 
     def _trained(self) -> list[nn.Parameter]:
         """The parameters that are trained in the present task."""
-        return [*self.learner.parameters(), *self._trained_by_gradients(int(self.learned))]
+        return [*self.learner.parameters(), *self._trained_by_gradients(self.learned)]
 
     @property
     def _hyperparameters(self) -> list[nn.Parameter]:
@@ -208,7 +208,7 @@ class StreamingGP(ContinualModule):
             data: Inputs `[N, D]` and targets `[N]`.
         """
         x, y = self.gp.check(*data)
-        self.learner.attach(self.gp, x, y, fixed=not self._trained_by_gradients(int(self.learned)))
+        self.learner.attach(self.gp, x, y, fixed=not self._trained_by_gradients(self.learned))
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor], batch_idx: int) -> Tensor | None:
         """One step on a batch of inputs, targets and their indices in the task."""
@@ -220,7 +220,7 @@ class StreamingGP(ContinualModule):
             return None
         if not bool(torch.isfinite(loss)):
             raise FloatingPointError(
-                f"the bound became {-loss.item()} in task {int(self.begun)}, step {batch_idx}; lower lr "
+                f"the bound became {-loss.item()} in task {self.begun}, step {batch_idx}; lower lr "
                 f"(now {self.lr:g}), or scale inputs and targets to moderate values"
             )
         self.log("train/loss", loss, prog_bar=True)

@@ -11,21 +11,22 @@ from torch.optim import Optimizer
 from gpvae.inference import only_training
 from gpvae.methods import KernelName, Scalar
 from gpvae.metrics import Foresight, TaskScores
-from gpvae.modules.former_options import former_options
+from gpvae.modules.finite_losses import FiniteLosses
 from gpvae.modules.series_module import METRICS
 from gpvae.modules.vae_module import VAEModule
-from gpvae.utils.distributed import sum_over_processes
+from gpvae.utils.distributed import is_distributed, sum_over_processes
 from gpvae.vae import ewc
 from gpvae.vae import schedule as rates
 from gpvae.vae.build import Latents, build_vae, num_replayed
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.locations import StaticInput, located
 from gpvae.vae.networks import Networks, Noise
-from gpvae.vae.options import Consolidation, Hyperparameters, Schedule, check_options
+from gpvae.vae.options import Consolidation, Hyperparameters, Schedule, StepPrecision, check_options
 from gpvae.vae.principal_components import start_model
 from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
 from gpvae.vae.step import Step
+from gpvae.vae.step_precision import check_step_precision
 from gpvae.vae.task import SeriesTask, divergence_error, is_finite
 
 
@@ -82,13 +83,16 @@ class SVGPVAE(VAEModule):
         sites_folder: Folder in which the sites of all series are kept instead of in memory; each run needs its own.
         lr: Learning rate of Adam; that of noise and lengthscales is ten times as high.
         schedule: The learning rate falls along a `cosine` in each task, or is `constant`, as in the paper.
-        left_out: Share of the times of a task that are hidden from the encoder, drawn again in each step, so that the
-            networks learn to predict values they do not see; 0 in the paper.
+        left_out: Share of the times that are hidden from the encoder, drawn for each series and step, so that networks
+            learn to predict values they do not see; 0 in the paper.
+        step_precision: Floating point type of training steps once the kernel is fixed; `float64` takes up to twice the
+            time. What is computed once a task is always in float64.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
     """
 
-    steps_taken: Tensor
+    counters = (*VAEModule.counters, "steps_taken")
+    steps_taken: int
     changeable = frozenset({"lr", "ewc_strength", "replay_strength", "num_samples"})
 
     def __init__(
@@ -126,6 +130,7 @@ class SVGPVAE(VAEModule):
         lr: float = 0.005,
         schedule: Schedule = "cosine",
         left_out: float = 0.1,
+        step_precision: StepPrecision = "float32",
         num_samples: int = 100,
         seed: int = 0,
     ) -> None:
@@ -134,8 +139,8 @@ class SVGPVAE(VAEModule):
         check_options(self.hparams)
         self.lr, self.hyperparameters, self.num_samples, self.seed = lr, hyperparameters, num_samples, seed
         self.consolidation, self.ewc_strength, self.replay_strength = consolidation, ewc_strength, replay_strength
-        self.register_buffer("steps_taken", torch.zeros((), dtype=torch.int64))
         self._task: SeriesTask | None = None
+        self._losses = FiniteLosses()
         self._planned: float | None = 0.0
         self._former: dict[str, Any] = {}
         self.built = False
@@ -150,7 +155,6 @@ class SVGPVAE(VAEModule):
         self._hparams_initial = copy.deepcopy(self.hparams)  # the copy that loggers get
         self.scores, self.foresight = TaskScores(METRICS, num_variables), Foresight(METRICS, num_variables)
         self.vae = build_vae(self.hparams, num_variables, num_series)
-        self._keep_apart(("c", "h", "G"))
         num_parameters = len(ewc.flat([self.vae.encoder, self.vae.decoder]))
         protects, running = self.consolidation, self.hparams["ewc_running"]
         self.ewc = ewc.EWC(num_parameters, running) if protects in ("ewc", "both") else None
@@ -166,7 +170,7 @@ class SVGPVAE(VAEModule):
             self.vae.locations.set(*located(stream))
 
     def configure_optimizers(self) -> OptimizerLRScheduler:
-        """Adam on networks and inducing points, at a higher rate on noise and lengthscales."""
+        """Adam, at a higher rate on noise and lengthscales."""
         return rates.adam(self._optimised(), [self.vae.decoder.log_scale, *self._kernel_parameters()], self.lr)
 
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
@@ -185,8 +189,8 @@ class SVGPVAE(VAEModule):
 
     def _trained_in_gp(self) -> list[nn.Parameter]:
         """The parameters other than networks that the present task trains."""
-        kernel = self.hyperparameters == "train_always" or self.learned == 0
-        return [*self.vae.posterior.inducing.parameters(), *(self._kernel_parameters() if kernel else [])]
+        kernel = self._kernel_parameters() if self.hyperparameters == "train_always" or self.learned == 0 else []
+        return [*self.vae.posterior.inducing.parameters(), *kernel]
 
     @property
     def attached(self) -> bool:
@@ -215,11 +219,12 @@ class SVGPVAE(VAEModule):
         Args:
             data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
         """
-        self._task = task = SeriesTask(self.vae, *data, fixed=not self._trained_in_gp())
+        fixed, dtype = not self._trained_in_gp(), getattr(torch, self.hparams["step_precision"])
+        self._task = task = SeriesTask(self.vae, *data, fixed=fixed, dtype=dtype)
         if self.ewc is not None:
             self._num_values = self._total(torch.tensor(task.num_observed(), device=self.device))
         if self.replay is not None and self.learned > 0:
-            self.replay.prepare(task, seed=self.seed + int(self.learned))
+            self.replay.prepare(task, seed=self.seed + self.learned)
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         """One step on a batch of series: their indices, times, observations and mask. A field is learnt as a whole."""
@@ -229,53 +234,60 @@ class SVGPVAE(VAEModule):
         except ValueError as error:
             if is_finite(self.vae.kernel, self._optimised()):
                 raise
-            # A covariance or a distribution received NaN.
             raise self._diverged("the loss became NaN", batch_idx) from error
-        if not bool(torch.isfinite(loss)):
-            raise self._diverged(f"the loss became {loss.item()}", batch_idx)
-        return loss + 0.0 * sum(p.sum() for p in frozen)
+        self._refuse(*self._losses.add(batch_idx, loss))
+        # DistributedDataParallel requires every parameter of the optimiser to take part in the loss.
+        return loss + 0.0 * sum(p.sum() for p in frozen) if is_distributed() else loss
 
     def _loss(self, series: Tensor, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
         assert self._task is not None
-        step = Step.of(self._task, series, times, y, mask)
-        draws = Draws(self.seed, "train", int(self.steps_taken))
+        step, number = Step.of(self._task, series, times, y, mask), self.steps_taken
+        replay = self.replay if self.learned > 0 else None
+        noise = step.noise(Draws(self.seed, "train", number), self.hparams["left_out"], replay)
         self.steps_taken += 1
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
-            value = step.bound(draws, self.hparams["left_out"])
-        loss = -value
-        self.log("train/bound", value, prog_bar=True, sync_dist=True)
+            value = step.bound(noise)
+        loss, logged = -value, {"train/bound": value}
         if self.ewc is not None:
             penalty = self.ewc_strength * self.ewc(ewc.flat([self.vae.encoder, self.vae.decoder])) / self._num_values
-            loss = loss + penalty
-            self.log("train/ewc", penalty, sync_dist=True)
-        if self.replay is not None and self.learned > 0:
-            disagreement = step.disagreement(self.replay, draws)
-            loss = loss + self.replay_strength * self.learned * disagreement
-            self.log("train/replay", disagreement, sync_dist=True)
+            loss, logged["train/ewc"] = loss + penalty, penalty
+        if replay is not None:
+            disagreement = step.disagreement(replay, noise, number)
+            loss, logged["train/replay"] = loss + self.replay_strength * self.learned * disagreement, disagreement
+        self.log_step(logged, prog_bar="train/bound")
         return loss
 
-    def _total(self, value: Tensor) -> Tensor:
-        """The sum over processes of a value of their series; a field is the same on all of them."""
+    def _refuse(self, step: int | None, loss: float) -> None:
+        if step is not None:
+            raise self._diverged(f"the loss became {loss}", step)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """As the base class; raise if the loss of any step so far was not finite."""
+        self._refuse(*self._losses.check())
+        super().on_save_checkpoint(checkpoint)
+
+    def _total(self, value: Tensor) -> Tensor:  # a field is the same on all processes
         return sum_over_processes(value) if self.vae.field is None else value
 
     def _diverged(self, what: str, step: int) -> FloatingPointError:
-        assert self._task is not None
-        return divergence_error(what, int(self.begun), step, self.lr, self._task.max_abs_value())
+        return divergence_error(what, self.begun, step, self.lr, self._task.max_abs_value() if self._task else 0.0)
 
     def frozen_parameters(self) -> list[nn.Parameter]:
         """The kernel after the first task, unless it is trained throughout."""
-        trained = {id(p) for p in (*self._networks(), *self._trained_in_gp())}
-        return [p for p in self._optimised() if id(p) not in trained]
+        trained = {id(p) for p in self._trained_in_gp()}
+        return [p for p in self._kernel_parameters() if id(p) not in trained]
 
     def end_task(self) -> None:
         """Consolidate posterior, encoder and decoder."""
         task = self._task
         assert task is not None
-        if not is_finite(self.vae.kernel, self._optimised()):  # the last step has no loss after it
-            raise self._diverged("a parameter became NaN or infinite", int(self.steps_taken))
+        self._refuse(*self._losses.check())
+        if not is_finite(self.vae.kernel, self._optimised()):
+            raise self._diverged("a parameter became NaN or infinite", self.steps_taken)
+        check_step_precision(task, self.begun)
         if self.ewc is not None:
             parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()
-            draws = Draws(self.seed, "fisher", int(self.learned))
+            draws = Draws(self.seed, "fisher", self.learned)
             self.ewc.consolidate(parameters, self._total(ewc.fisher(task, draws)))
         if self.replay is not None:
             self.replay.consolidate(self.vae.decoder)
@@ -283,18 +295,3 @@ class SVGPVAE(VAEModule):
         self.learned += 1
         self.resolution.measure(self.vae, float(task.times[-1]))
         self._task = None
-
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """As the base class; a run that began before some options existed stays one without them."""
-        super().on_save_checkpoint(checkpoint)
-        for name in self._former:
-            del checkpoint["hyper_parameters"][name]
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """As the base class; if the checkpoint was saved before some options existed, build what was built then."""
-        saved = checkpoint.get("hyper_parameters", {})
-        self._former = former_options(saved)
-        if any(self.hparams[name] != value for name, value in self._former.items()):
-            self.hparams.update(self._former)
-            self._build(self.hparams["num_variables"], None)
-        super().on_load_checkpoint(checkpoint)

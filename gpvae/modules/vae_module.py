@@ -8,7 +8,7 @@ from torch.distributions import Distribution, Normal
 
 from gpvae.metrics import Foresight, equal_mixture
 from gpvae.modules.configuration import Differences
-from gpvae.modules.former_options import former_options
+from gpvae.modules.former_options import LATER, former_options
 from gpvae.modules.series_module import SeriesModule
 from gpvae.utils.resizable import rename_former_children
 from gpvae.vae.keyed_noise import Draws
@@ -33,6 +33,7 @@ class VAEModule(SeriesModule):
     resolution: Resolution
     num_samples: int
     seed: int
+    _former: dict[str, Any]
 
     @property
     def _posterior(self) -> SeriesPosterior:
@@ -43,8 +44,19 @@ class VAEModule(SeriesModule):
         super().on_validation_epoch_end()
         self.log("memory/resolved", self.resolution.share.float())
 
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """As the base class; a run that began before some options existed stays one without them."""
+        super().on_save_checkpoint(checkpoint)
+        for name in self._former:
+            del checkpoint["hyper_parameters"][name]
+
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Raise if the checkpoint has another configuration; select the series of this process."""
+        """As the base class; if the checkpoint was saved before some options existed, build what was built then."""
+        self._former = former_options(checkpoint.get("hyper_parameters", {}))
+        differ = {name for name, value in self._former.items() if self.hparams[name] != value}
+        self.hparams.update(self._former)
+        if differ - LATER.keys():
+            self._build(self.hparams["num_variables"], None)
         rename_former_children(self.vae, checkpoint["state_dict"], "vae.")
         super().on_load_checkpoint(checkpoint)
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from gpvae.metrics import TaskTable
-from gpvae.metrics.registry import DERIVED
+from gpvae.metrics.description import DERIVED
 from gpvae.metrics.score import ScoreKey, sort_key
 
 

@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from gpvae.metrics import ForesightTable, TaskTable, describe
-from gpvae.metrics.registry import DERIVED
+from gpvae.metrics import TaskTable
+from gpvae.metrics.description import DERIVED, describe
 from gpvae.results.experiments import Experiment, Interval
+
+if TYPE_CHECKING:
+    from gpvae.metrics import ForesightTable
 
 #: Columns of output to a file or a pipe, which have no width.
 WIDTH_WITHOUT_TERMINAL = 120
@@ -105,7 +109,7 @@ def units_table(scores: TaskTable, units: Mapping[str, str]) -> Table:
     return table
 
 
-def lead_table(foresight: ForesightTable) -> Table:
+def lead_table(foresight: "ForesightTable") -> Table:
     """One row for each group of lead times, one column for each metric, over all tasks and variables.
 
     Args:

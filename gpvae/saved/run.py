@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from callbacks.figures.skill import skill_figure
 from datamodules import TaskStream
+from gpvae.cli.errors import explain_errors
 from gpvae.metrics import TaskTable, describe
 from gpvae.metrics.task_table import COLUMNS, FILE_NAME
 from gpvae.modules import ContinualModule
@@ -140,7 +141,7 @@ class SavedRun(ABC, Generic[ModuleT]):
     def _evaluating(self) -> Iterator[None]:
         """No gradients, and evaluation mode, whatever the user has done with the module."""
         self.module.eval()
-        with torch.no_grad():
+        with torch.no_grad(), explain_errors(f"the state in {self._checkpoint} does not predict"):
             yield
 
     @abstractmethod

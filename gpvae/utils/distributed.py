@@ -7,17 +7,17 @@ from torch import Tensor
 
 def num_processes() -> int:
     """The number of processes that train together (world size)."""
-    return dist.get_world_size() if _is_distributed() else 1
+    return dist.get_world_size() if is_distributed() else 1
 
 
 def rank() -> int:
     """The rank of this process, from 0."""
-    return dist.get_rank() if _is_distributed() else 0
+    return dist.get_rank() if is_distributed() else 0
 
 
 def sum_over_processes(value: Tensor) -> Tensor:
     """The sum of a tensor over all processes, on each of them; the tensor itself if there is only one process."""
-    if not _is_distributed():
+    if not is_distributed():
         return value
     value = value.clone()
     dist.all_reduce(value)
@@ -26,7 +26,7 @@ def sum_over_processes(value: Tensor) -> Tensor:
 
 def of_first_process(value: Tensor) -> Tensor:
     """A tensor of the first process, on each of them; the tensor itself if there is only one process."""
-    if not _is_distributed():
+    if not is_distributed():
         return value
     value = value.clone()
     dist.broadcast(value, src=0)
@@ -40,7 +40,7 @@ def own_items(number: int) -> Tensor:
 
 def own_positions(items: Tensor) -> Tensor:
     """The positions of items of this process among all its items."""
-    return items // num_processes()
+    return items // num_processes() if num_processes() > 1 else items
 
 
 def gather_rows(rows: Tensor) -> Tensor:
@@ -49,7 +49,7 @@ def gather_rows(rows: Tensor) -> Tensor:
     Args:
         rows: A row for each item of this process.
     """
-    if not _is_distributed():
+    if not is_distributed():
         return rows
     counts = [torch.zeros((), dtype=torch.int64, device=rows.device) for _ in range(num_processes())]
     dist.all_gather(counts, torch.tensor(len(rows), device=rows.device))
@@ -67,9 +67,10 @@ def leave_process_group() -> None:
     a tensor aborts its process: a run that has written all its results would end as a failure
     (https://github.com/pytorch/pytorch/pull/179291).
     """
-    if _is_distributed():
+    if is_distributed():
         dist.destroy_process_group()
 
 
-def _is_distributed() -> bool:
+def is_distributed() -> bool:
+    """Whether processes train together; they may be a single one."""
     return dist.is_available() and dist.is_initialized()

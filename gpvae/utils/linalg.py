@@ -43,6 +43,7 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
     first = INITIAL_JITTER[K.dtype] if jitter is None else jitter
     share = torch.full_like(scale, first)
     identity = identity_like(K)
+    tried = 0
     while True:
         L, info = torch.linalg.cholesky_ex(K + (share * scale)[..., None, None] * identity)
         failed = info > 0
@@ -54,8 +55,9 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
                 "check the inputs and the kernel's hyperparameters for extreme values"
             )
         share = torch.where(failed, 10 * share.clamp_min(torch.finfo(K.dtype).eps), share)
-    most = float(share.max())
-    if most > first:
+        tried += 1
+    most = float(share.max()) if tried else first
+    if tried:
         logger.info("Cholesky of a %s covariance needed a relative jitter of %.0e", tuple(K.shape), most)
     if most > NOTICEABLE_JITTER[K.dtype]:
         warnings.warn(

@@ -10,6 +10,9 @@ from torch import Tensor, nn
 from gpvae.utils.memory import check_fits
 from gpvae.utils.threads import lock_of
 
+#: Bound of the values of a state; larger ones overflow when they are multiplied.
+LARGEST = 1e100
+
 
 class Transactional(nn.Module):
     """A module that returns to its former state if a change fails."""
@@ -44,7 +47,7 @@ class Transactional(nn.Module):
     def check_state(self) -> None:
         """Raise ValueError if a state that has been loaded contradicts itself, here or in a part."""
         for name, parameter in self.named_parameters():
-            if not bool(torch.isfinite(parameter).all()):
+            if not bool((parameter.abs() < LARGEST).all()):
                 raise ValueError(f"the state has NaN or infinite values in {name}")
         for part in self.modules():
             if isinstance(part, Transactional) and part is not self:

@@ -6,14 +6,12 @@ import torch
 from torch import Tensor
 from torch.distributions import Normal
 
-from gpvae.bounds import online_elbo
-from gpvae.posteriors import Posterior
-from gpvae.sites import Site
+from gpvae.vae import normal
+from gpvae.vae.task_posterior import TaskPosterior
 
 
 def bound(
-    q: Posterior,
-    past: Site,
+    q: TaskPosterior,
     decoded: tuple[Tensor, ...],
     y: Tensor,
     mask: Tensor,
@@ -25,27 +23,22 @@ def bound(
     side. With a weight, the series are a sample of the locations of one field, and the bound of the field is estimated,
     `[1]`.
     """
-    return total(log_likelihood(decoded, y, mask), weight) + prior_terms(q, past)
+    return total(log_likelihood(decoded, y, mask), weight) + q.prior_terms
 
 
 def log_likelihood(decoded: tuple[Tensor, ...], y: Tensor, mask: Tensor) -> Tensor:
     """The log likelihood of each observation, `[B, T, V]`, plus that of predicted scales; 0 if masked."""
     mean, noise, *predicted = decoded
     y = torch.where(mask, y, 0.0)
-    log_prob = Normal(mean, noise).log_prob(y)
+    log_prob = normal.log_prob(y, mean, noise)
     for scale in predicted:
-        log_prob = log_prob + Normal(mean.detach(), scale).log_prob(y)
-    return torch.where(mask, log_prob, 0.0)
-
-
-def prior_terms(q: Posterior, past: Site) -> Tensor:
-    """-KL(q ‖ p) + E_q[log old site] of each series, `[B]`."""
-    return online_elbo(q, past, torch.zeros_like(q.mean[..., 0])).sum(-1)
+        log_prob = log_prob + normal.log_prob(y, mean.detach(), scale)
+    return log_prob * mask
 
 
 def total(log_prob: Tensor, weight: Tensor | None) -> Tensor:
     """The sum over times and variables of each series, `[B]`; with a weight, weighted and over series too, `[1]`."""
-    by_series = log_prob.double().sum((-2, -1))
+    by_series = log_prob.sum((-2, -1), dtype=torch.float64)
     return by_series if weight is None else weight * by_series.sum(0, keepdim=True)
 
 
@@ -54,5 +47,6 @@ def mixture_log_prob(components: Normal, y: Tensor, mask: Tensor) -> Tensor:
 
     Predictions are such mixtures, so a scale that is trained on this density does not count the variance of f twice.
     """
-    log_prob = components.log_prob(torch.where(mask, y, 0.0)).logsumexp(0) - math.log(len(components.mean))
-    return torch.where(mask, log_prob, 0.0)
+    y = torch.where(mask, y, 0.0).expand_as(components.loc)
+    log_prob = normal.log_prob(y, components.loc, components.scale).logsumexp(0)
+    return (log_prob - math.log(len(components.loc))) * mask

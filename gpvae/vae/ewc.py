@@ -9,12 +9,13 @@ from torch.func import functional_call, vjp, vmap
 from gpvae.sites import Site
 from gpvae.utils.distributed import own_items, sum_over_processes
 from gpvae.utils.row_store import select_rows
-from gpvae.vae.bound import bound, log_likelihood, prior_terms
+from gpvae.vae.bound import bound, log_likelihood
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.location_field import LocationField
-from gpvae.vae.model import GPVAE, sample
+from gpvae.vae.model import GPVAE
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.task import SeriesTask
+from gpvae.vae.task_posterior import TaskPosterior
 
 #: Number of locations of a field whose gradients are computed at a time.
 LOCATIONS_AT_ONCE = 64
@@ -109,10 +110,10 @@ def squared_gradients(
     place = vae.place(features.times, series)
     with torch.enable_grad():
         encoded = tuple(part.detach().requires_grad_() for part in vae.encode(features.times, y, mask, series))
-        q = vae.infer(features, past, *encoded)
-        f = sample(q, features, noise)
+        q = TaskPosterior.of(features, past, *encoded)
+        f = q.sample(noise)
         decoded = vae.decoder(f, vae.clock(features.times), *place)
-        value = bound(q, past, decoded, y, mask).sum()
+        value = bound(q, decoded, y, mask).sum()
         by_output = torch.autograd.grad(value, (*encoded, *decoded))
     clock = vae.clock(features.times).expand(len(y), -1, -1)
     encoder = per_sample_gradients(
@@ -133,6 +134,7 @@ def fisher(task: SeriesTask, draws: Draws) -> Tensor:
     for series in task.series.split(task.vae.posterior.chunk_size):
         with torch.no_grad():
             features, past = task.features_and_past(task.times, series)
+            features = features.to(torch.float64)
         noise = draws.normal(series, *features.prior.shape)
         if isinstance(task.vae.field, LocationField):
             parts.append(field_squared_gradients(task, features, past, noise).sum(0))
@@ -154,8 +156,8 @@ def field_squared_gradients(task: SeriesTask, features: TimeFeatures, past: Site
     vae, (y, mask), clock = task.vae, next(task.chunks()), task.vae.clock(task.times)
     with torch.enable_grad():
         encoded = tuple(part.detach().requires_grad_() for part in vae.encode(task.times, y, mask))
-        q = vae.infer(features, past, *encoded)
-        f = sample(q, features, noise)
+        q = TaskPosterior.of(features, past, *encoded)
+        f = q.sample(noise)
         latent = f.detach().requires_grad_()
     by_latent = torch.zeros_like(latent)
     decoder = torch.zeros(sum(p.numel() for p in vae.decoder.parameters()), device=latent.device)
@@ -172,7 +174,7 @@ def field_squared_gradients(task: SeriesTask, features: TimeFeatures, past: Site
         inputs, cotangents = (tuple(part[:, None] for part in parts) for parts in (place, by_output))
         decoder += per_sample_gradients(vae.decoder, (*each, *inputs), cotangents).square().sum(0)
     with torch.enable_grad():
-        whole = (f * sum_over_processes(by_latent)).sum() + prior_terms(q, past).sum()
+        whole = (f * sum_over_processes(by_latent)).sum() + q.prior_terms.sum()
         by_encoded = torch.autograd.grad(whole, encoded)
     encoder = per_sample_gradients(vae.encoder, (y, mask, clock[None]), by_encoded).square()
     return torch.cat([encoder, sum_over_processes(decoder)[None]], -1)

@@ -1,15 +1,23 @@
-"""Random numbers that depend on what they are for, not on the process that draws them."""
+"""Random numbers that depend on what they are for, not on the process or the device that draws them."""
 
 import hashlib
+import math
+from functools import lru_cache
 
 import torch
 from torch import Tensor
+
+#: Odd numbers by which series and positions are spread over 64 bits, and the multiplier of the hash.
+SERIES, POSITION, MULTIPLIER = (
+    number - 2**64 for number in (0xC2B2AE3D27D4EB4F, 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
+)
 
 
 class Draws:
     """Random numbers that are a function of a seed, an occasion and a series.
 
-    They do not depend on the number of processes or the batch size, nor on whether a run is resumed.
+    They do not depend on the number of processes or the batch size, nor on whether a run is resumed. They are hashes of
+    counters, computed on the device of the series, for all series at once. No generator has a state.
 
     Args:
         seed: The seed.
@@ -25,29 +33,39 @@ class Draws:
     def __init__(self, seed: int, *occasion: str | int) -> None:
         self.key: tuple[str | int, ...] = (seed, *occasion)
 
-    def normal(self, series: Tensor, *shape: int, purpose: str = "") -> Tensor:
-        """Standard normal draws in double precision, `[B, *shape]`, for series `[B]`.
+    def normal(self, series: Tensor, *shape: int, purpose: str = "", dtype: torch.dtype = torch.float64) -> Tensor:
+        """Standard normal draws, `[B, *shape]`, for series `[B]`.
+
+        Pairs of uniform numbers of 24 bits become pairs of normal numbers (Box and Muller 1958), at most 5.8 from zero.
 
         Args:
             series: The indices of the series.
             shape: Shape of the draws of each series.
             purpose: Draws for different purposes are independent.
+            dtype: Floating point type of the draws.
         """
-        drawn = [
-            torch.randn(shape, generator=self._generator(purpose, number), dtype=torch.float64)
-            for number in series.tolist()
-        ]
-        return torch.stack(drawn).to(series.device)
+        number = math.prod(shape)
+        bits = self._bits(series, (number + 1) // 2, purpose)
+        one = torch.ones((), dtype=dtype)  # of the host, which gives the results its type
+        uniform = torch.add(0.5 * one, bits[..., 0], alpha=-(2**-24))  # from 2**-24 to 1, exactly
+        angle = (2 * math.pi * 2**-24 * one) * bits[..., 1]
+        radius = uniform.log_().mul_(-2).sqrt_()
+        return torch.cat([radius * angle.cos(), radius * angle.sin()], -1)[:, :number].reshape(-1, *shape)
 
-    def choices(self, number: int, size: int) -> Tensor:
-        """Random integers from 0 to `number - 1`, `[size]`, the same for all series."""
-        return torch.randint(number, (size,), generator=self._generator("choices", 0))
+    def _bits(self, series: Tensor, number: int, purpose: str) -> Tensor:
+        """Pairs of integers of 24 bits with a sign, `[B, number, 2]`."""
+        digest = hashlib.blake2b(" ".join(map(str, (*self.key, purpose))).encode(), digest_size=8).digest()
+        start = int.from_bytes(digest, "big", signed=True)
+        hashed = torch.add(torch.tensor(start), series, alpha=SERIES)[:, None] + _positions(number, series.device)
+        for turn in range(3):  # x ← (x ^ x >> 32) · MULTIPLIER, with the two halves of x as views
+            halves = hashed.view(torch.int32).unflatten(-1, (-1, 2))
+            halves[..., 0].bitwise_xor_(halves[..., 1])
+            if turn < 2:
+                hashed.mul_(MULTIPLIER)
+        return halves >> 8
 
-    def chosen(self, number: int, share: float) -> Tensor:
-        """Which of some items are chosen, each with the same probability, `[number]`, the same for all series."""
-        return torch.rand(number, generator=self._generator("chosen", 0), dtype=torch.float64) < share
 
-    def _generator(self, purpose: str, number: int) -> torch.Generator:
-        words = " ".join(map(str, (*self.key, purpose, number)))
-        digest = hashlib.blake2b(words.encode(), digest_size=7).digest()
-        return torch.Generator().manual_seed(int.from_bytes(digest, "big"))
+@lru_cache(maxsize=8)
+def _positions(number: int, device: torch.device) -> Tensor:
+    """The part of a counter that is common to all series and steps, `[number]`."""
+    return torch.arange(number, device=device) * POSITION

@@ -1,5 +1,6 @@
 """Latitude, longitude and other inputs of each location, such as its height and the sun above it."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -8,12 +9,14 @@ import torch
 from torch import Tensor
 
 from gpvae.utils.resizable import Resizable, assign
-from gpvae.utils.sun import mean_cos_zenith
+from gpvae.utils.sun import sun_path
 
 StaticInput = Literal["latitude", "longitude", "height", "land", "sun"]
 
 #: Inputs that change with the hour.
 CHANGING = frozenset({"sun"})
+#: Number of tensors of times for which the path of the sun is kept: those of the task, and of what is replayed.
+MAX_PATHS = 8
 #: Inputs that positions already contain.
 WHERE = frozenset({"latitude", "longitude"})
 
@@ -36,6 +39,7 @@ class Locations(Resizable):
     def __init__(self, names: Sequence[StaticInput] = ()) -> None:
         super().__init__()
         self.names = list(names)
+        self._paths: list[tuple[Tensor, Tensor]] = []
         self.register_buffer("coordinates", torch.zeros(0, 2, dtype=torch.float64))  # degrees north and east
         self.register_buffer("values", torch.zeros(0, len(self._constant), dtype=torch.float64))
         self.register_buffer("standard", torch.zeros(2, len(self._constant), dtype=torch.float64))  # centre, scale
@@ -137,9 +141,22 @@ class Locations(Resizable):
         return (self.values[locations] - centre) / scale
 
     def _sun(self, times: Tensor, locations: Tensor) -> Tensor:
-        seconds = np.datetime64(int(self.origin), "s") + (3600 * times.cpu().numpy()).round().astype("timedelta64[s]")
-        latitude, longitude = self.coordinates[locations].cpu().numpy().T
-        return torch.from_numpy(mean_cos_zenith(seconds, latitude, longitude).T).to(times)[..., None]
+        """As `mean_cos_zenith`, `[B, T, 1]`, on the device."""
+        declination, turn = self._sun_path(times)[:, :, None]  # [steps, 1, T]
+        latitude, longitude = self.coordinates[locations].unbind(-1)
+        latitude = latitude.deg2rad()[:, None]
+        around = (2 * math.pi * (turn + longitude[:, None] / 360)).cos()
+        cosine = latitude.sin() * declination.sin() + latitude.cos() * declination.cos() * around
+        return cosine.clamp_min(0).mean(0)[..., None]
+
+    def _sun_path(self, times: Tensor) -> Tensor:
+        """The path of the sun, `[2, steps, T]`, computed once for tensors of times that are used again and again."""
+        found = next((path for known, path in self._paths if known is times), None)
+        if found is None:
+            hours = (3600 * times.cpu().numpy()).round().astype("timedelta64[s]")
+            found = torch.from_numpy(np.stack(sun_path(np.datetime64(int(self.origin), "s") + hours))).to(times)
+            self._paths = [*self._paths[1 - MAX_PATHS :], (times, found)]
+        return found
 
 
 def located(stream: Any) -> tuple[Tensor, dict[str, Tensor], np.datetime64, Tensor]:  # noqa: ANN401

@@ -29,6 +29,7 @@ from gpvae.vae.networks import Clock, Decoder, Encoder
 from gpvae.vae.precision_by_time import ExpansionFieldPosterior, ExpansionPosterior
 from gpvae.vae.series_posterior import SeriesPosterior
 from gpvae.vae.shared_times import TimeFeatures
+from gpvae.vae.task_posterior import TaskPosterior
 from gpvae.vae.widening import Widening
 
 #: Number of draws of the latents that train a predicted scale.
@@ -111,8 +112,9 @@ class GPVAE(nn.Module):
         return inputs, features, self.field.basis.excess(features) + self.locations.excess(series)
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor, series: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Pseudo-observations of the latents and their precisions, `[B, L, T]`."""
-        return self.encoder(y, mask, self.clock(times), *self.seen_place(times, series))
+        """Pseudo-observations of the latents and their precisions, `[B, L, T]`, in double precision."""
+        mean, precision = self.encoder(y, mask, self.clock(times), *self.seen_place(times, series))
+        return mean.double(), precision.double()
 
     def seen_place(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
         """What the encoder is given beside values and clock: nothing in a field, which is everywhere."""
@@ -131,16 +133,10 @@ class GPVAE(nn.Module):
             return mean, scales[-1]
         return self.field.split(mean, series), self.field.split(scales[-1], series)
 
-    def infer(self, features: TimeFeatures, past: Site, mean: Tensor, precision: Tensor) -> Posterior:
-        """q(v) of each series and latent dimension, `[B, L]`, given the past and pseudo-observations of the task."""
-        return Posterior.from_site(past + pseudo_site(features, mean, precision))
-
-    def noise(self, features: TimeFeatures, series: Tensor, draws: Draws) -> Tensor:
-        """The standard normal draws for the bound of some series: one of each, or several if scales are predicted."""
-        shape = features.prior.shape
-        if self.decoder.scale is None:
-            return draws.normal(series, *shape)
-        return draws.normal(series, SCALE_DRAWS, *shape).transpose(0, 1)
+    @property
+    def num_draws(self) -> int:
+        """The number of draws of the latents for the bound: one, or several if scales are predicted."""
+        return 1 if self.decoder.scale is None else SCALE_DRAWS
 
     def bound(
         self,
@@ -170,16 +166,17 @@ class GPVAE(nn.Module):
             sample_of: Of a field whose y are coefficients, the observations of some locations, `[B, T, V]`, which of
                 them are observed, and how many observations of the whole field each of them stands for.
         """
-        q = self.infer(features, past, *self.encode(features.times, y, mask if seen is None else seen, series))
-        f, clock, place = sample(q, features, noise), self.clock(features.times), self.place(features.times, series)
+        clock, place = self.clock(features.times), self.place(features.times, series)
+        seen = mask if seen is None else seen
+        encoded = self.encoder(y, seen, clock, *(place if self.field is None else ()))
+        q = TaskPosterior.of(features, past, *encoded)
+        f = q.sample(noise)
         y, mask, weight = (y, mask, None) if sample_of is None else sample_of
         if f.ndim == 3:
-            return bound(q, past, self.decoder(f, clock, *place), y, mask, weight)
-        mean, noise, scale = self.decoder(f[0], clock, *place)
-        others = self.decoder(f[1:].detach(), clock, *place)
-        means, scales = torch.cat([mean[None], others[0]]).detach(), torch.cat([scale[None], others[-1]])
-        predicted = mixture_log_prob(Normal(means, scales), y, mask)
-        return bound(q, past, (mean, noise), y, mask, weight) + total(predicted, weight)
+            return bound(q, self.decoder(f, clock, *place), y, mask, weight)
+        mean, noise, means, scales = self.decoder.of_draws(f, clock, *place)
+        predicted = mixture_log_prob(Normal(means, scales, validate_args=False), y, mask)
+        return bound(q, (mean, noise), y, mask, weight) + total(predicted, weight)
 
     @torch.no_grad()
     def consolidate(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
@@ -264,9 +261,3 @@ def pseudo_site(features: TimeFeatures, mean: Tensor, precision: Tensor) -> Site
     """The site of pseudo-observations `[B, L, T]`: G = Σ a aᵀ/ṽ, h = Σ a ỹ/ṽ."""
     h = features.weighted_sum(precision * mean)
     return Site(mean.new_zeros(mean.shape[:-1]), h, features.weighted_outer_sum(precision))
-
-
-def sample(q: Posterior, features: TimeFeatures, noise: Tensor) -> Tensor:
-    """A draw of f at each time `[B, L, T]`, from a standard normal draw of that shape."""
-    f = features.latent(q)
-    return f.mean + f.stddev * noise

@@ -50,11 +50,14 @@ class Clock(nn.Module):
         if any(not period > 0 for period in periods):
             raise ValueError(f"periods must be positive, got {list(periods)}")
         self.register_buffer("periods", torch.tensor(list(periods), dtype=torch.float64))
+        self._last: tuple[Tensor, Tensor] | None = None
 
     def forward(self, times: Tensor) -> Tensor:
-        """Cosine and sine of each phase, `[T, 2P]`, at times `[T]`."""
-        phases = 2 * math.pi * times[:, None] / self.periods
-        return torch.cat([phases.cos(), phases.sin()], -1)
+        """Cosine and sine of each phase, `[T, 2P]`, at times `[T]`; computed once for all steps with the same times."""
+        if self._last is None or self._last[0] is not times:
+            phases = 2 * math.pi * times[:, None] / self.periods
+            self._last = times, torch.cat([phases.cos(), phases.sin()], -1).to(torch.get_default_dtype())
+        return self._last[1]
 
 
 class Encoder(nn.Module):
@@ -89,7 +92,7 @@ class Encoder(nn.Module):
             nn.init.constant_(self.network[2].bias[latent_dim:], math.log(math.expm1(START_VARIANCE)))  # type: ignore[index]
 
     def forward(self, y: Tensor, mask: Tensor, clock: Tensor, inputs: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Pseudo-observations and their precisions 1/ṽ, `[B, L, T]` in double precision.
+        """Pseudo-observations and their precisions 1/ṽ, `[B, L, T]`.
 
         Args:
             y: Observations `[B, T, V]`.
@@ -99,9 +102,9 @@ class Encoder(nn.Module):
         """
         seen = torch.where(mask, y, 0.0)
         known = _joined(seen, mask, clock, inputs)
-        mean, raw = self.network(known).double().mT.chunk(2, dim=-2)
+        mean, raw = self.network(known).mT.chunk(2, dim=-2)
         if self.linear is not None:
-            mean = mean + self.linear(seen).double().mT
+            mean = mean + self.linear(seen).mT
         return mean, mask.any(-1)[..., None, :] / (softplus(raw) + MIN_VARIANCE)
 
 
@@ -155,19 +158,41 @@ class Decoder(nn.Module):
         Returns:
             The mean, the noise of the variables, and the predicted scale if there is one.
         """
-        known = _joined(f.mT, clock, inputs).to(self.log_scale)
-        return self._outputs(None if self.linear is None else self.linear(f.mT.to(self.log_scale)), known)
+        linear, known = self._given(f, clock, inputs)
+        mean = self._mean(linear, known)
+        return mean, *self._scales(mean, known)
 
-    def _outputs(self, linear: Tensor | None, known: Tensor) -> tuple[Tensor, ...]:
-        """The outputs from the linear part of the mean and all that the networks are given."""
+    def of_draws(self, f: Tensor, clock: Tensor, *place: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Mean and noise for the first of several draws of f, `[K, ...]`; means and predicted scales for all of them.
+
+        The first mean is trained; the means for all draws are held fixed while the scales are.
+        """
+        linear, known = self._given(f[0], clock, *place)
+        mean = self._mean(linear, known)
+        with torch.no_grad():
+            others, known_to_others = self._given(f[1:], clock, *place)
+            means = torch.cat([mean[None], self._mean(others, known_to_others)])
+            known_to_all = torch.cat([known[None], known_to_others])
+        return mean, self._noise(mean), means, self._scales(means, known_to_all, *place)[-1]
+
+    def _given(self, f: Tensor, clock: Tensor, inputs: Tensor | None = None) -> tuple[Tensor | None, Tensor]:
+        """The linear part of the mean, and all that the networks are given."""
+        f = f.mT.to(self.log_scale)
+        return None if self.linear is None else self.linear(f), _joined(f, clock, inputs)
+
+    def _mean(self, linear: Tensor | None, known: Tensor) -> Tensor:
         mean = self.network(known)
-        if linear is not None:
-            mean = mean + linear
-        noise = self.log_scale.exp().expand_as(mean)
+        return mean if linear is None else mean + linear
+
+    def _noise(self, mean: Tensor) -> Tensor:
+        return self.log_scale.exp().expand_as(mean)
+
+    def _scales(self, mean: Tensor, known: Tensor, *place: Tensor) -> tuple[Tensor, ...]:
+        """The noise of the variables, and the predicted scale if there is one."""
         if self.scale is None:
-            return mean, noise
+            return (self._noise(mean),)
         ratio = MAX_LOG_RATIO * torch.tanh(self.scale(known.detach()) / MAX_LOG_RATIO)
-        return mean, noise, (self.log_scale.detach() + ratio).exp()
+        return self._noise(mean), (self.log_scale.detach() + ratio).exp()
 
 
 class LocationDecoder(Decoder):
@@ -210,13 +235,23 @@ class LocationDecoder(Decoder):
             features: The functions at each location, `[B, D]`.
             excess: Variance beyond that at the locations seen, `[B, V]`.
         """
+        linear, known = self._given(f, clock, inputs, features, excess)
+        mean = self._mean(linear, known)
+        return mean, *self._scales(mean, known, inputs, features, excess)
+
+    def _given(  # type: ignore[override]
+        self, f: Tensor, clock: Tensor, inputs: Tensor, features: Tensor, excess: Tensor
+    ) -> tuple[Tensor, Tensor]:
         assert self.linear is not None
         coefficients = self.linear(f.mT.to(self.log_scale)).unflatten(-1, (self.num_features, -1))  # [..., 1, T, D, V]
         local = torch.einsum("bd,...tdv->...btv", features.to(coefficients), coefficients.squeeze(-4))
-        mean, noise, *scales = self._outputs(local, _joined(local, clock, inputs).to(self.log_scale))
-        wider = (1 + excess.to(noise)[:, None] / self.log_scale.detach().exp().square()).sqrt()
-        *others, last = noise, *scales
-        return mean, *others, last * wider
+        return local, _joined(local, clock, inputs).to(self.log_scale)
+
+    def _scales(self, mean: Tensor, known: Tensor, *place: Tensor) -> tuple[Tensor, ...]:
+        *others, last = super()._scales(mean, known)
+        *_, excess = place
+        wider = (1 + excess.to(last)[:, None] / self.log_scale.detach().exp().square()).sqrt()
+        return *others, last * wider
 
 
 def _joined(*parts: Tensor | None) -> Tensor:

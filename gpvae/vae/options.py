@@ -11,6 +11,7 @@ from gpvae.vae.networks import Networks, Noise
 Consolidation = Literal["ewc", "replay", "both", "none"]
 Hyperparameters = Literal["fixed", "train_first_task", "train_always"]
 Schedule = Literal["cosine", "constant"]
+StepPrecision = Literal["float32", "float64"]
 
 CHOICES: dict[str, Any] = {
     "consolidation": Consolidation,
@@ -19,6 +20,7 @@ CHOICES: dict[str, Any] = {
     "networks": Networks,
     "noise": Noise,
     "schedule": Schedule,
+    "step_precision": StepPrecision,
 }
 #: Numbers that must be positive, if they are given.
 POSITIVE = ("lr", "latent_dim", "hidden_dim", "num_samples", "longest", "replay_times", "location_features")

@@ -9,12 +9,11 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.distributions import Normal, kl_divergence
 
 from gpvae.posteriors import Posterior
 from gpvae.utils.distributed import own_positions
 from gpvae.utils.row_store import compute_rows, select_rows
-from gpvae.vae.keyed_noise import Draws
+from gpvae.vae import normal
 from gpvae.vae.networks import Decoder
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.task import SeriesTask
@@ -26,7 +25,8 @@ class Replay(nn.Module):
     Args:
         decoder: The decoder that is trained.
         num_times: Number of past times available in a task, drawn anew for each task.
-        num_draws: Number of these times that each step uses; a quarter of them if not given.
+        num_draws: Number of these times that each step uses, one part of them after the other; a quarter of them if not
+            given.
     """
 
     def __init__(self, decoder: Decoder, num_times: int = 256, num_draws: int | None = None) -> None:
@@ -35,7 +35,7 @@ class Replay(nn.Module):
         if num_times < 1 or num_draws < 1:
             raise ValueError(f"replay needs at least one time and one draw, got {num_times=}, {num_draws=}")
         self.before = copy.deepcopy(decoder).requires_grad_(False)
-        self.num_times, self.num_draws = num_times, num_draws
+        self.num_times, self.num_draws = num_times, min(num_draws, num_times)
 
     def consolidate(self, decoder: Decoder) -> None:
         """Set the previous decoder to that of a task that has ended."""
@@ -52,23 +52,35 @@ class Replay(nn.Module):
         vae, end, series = task.vae, float(task.times[0]), task.series
         rng = torch.Generator().manual_seed(seed)
         times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64).to(series.device)
-        self.times, self.clock = times, vae.clock(times)
+        starts = [*range(0, self.num_times - self.num_draws, self.num_draws), self.num_times - self.num_draws]
+        parts = [slice(start, start + self.num_draws) for start in starts]
+        self.parts = [(some, times[some], vae.clock(times)[some]) for some in parts]
         frames = vae.posterior.present_frame(vae.kernel), (task.frame, task.transport)
         pairs = [(TimeFeatures.of(frame, times), transport) for frame, transport in frames]
 
-        def latents(series: Tensor) -> tuple[Tensor, ...]:
+        def latents(series: Tensor) -> tuple[Tensor, Tensor]:
             site = vae.posterior.site_of(series)
-            marginals = [features.marginals(Posterior.from_site(transport(site))) for features, transport in pairs]
-            return tuple(part.float() for mean, variance in marginals for part in (mean, variance.sqrt()))
+            means, variances = zip(
+                *(features.marginals(Posterior.from_site(transport(site))) for features, transport in pairs),
+                strict=True,
+            )
+            past, shown = variances
+            spreads = past, torch.minimum(past, shown), (shown - past).clamp_min(0)
+            return torch.stack(means, 1).float(), torch.stack(spreads, 1).sqrt().float()
 
-        names = ("past_mean", "past_stddev", "shown_mean", "shown_stddev")
-        self.latents = compute_rows(vae.posterior.row_store("replay"), names, series, vae.posterior.chunk_size, latents)
+        store, size = vae.posterior.row_store("replay"), vae.posterior.chunk_size
+        self.means, self.spreads = compute_rows(store, ("means", "spreads"), series, size, latents)
+
+    def noise_shape(self) -> tuple[int, ...]:
+        """The shape of the standard normal draws of each series for a step."""
+        return 2, self.means.shape[-2], self.num_draws
 
     def forward(
         self,
         decoder: Decoder,
         series: Tensor,
-        draws: Draws,
+        noise: Tensor,
+        number: int,
         place: Callable[[Tensor], tuple[Tensor, ...]] = lambda times: (),
     ) -> Tensor:
         """The mean KL per scalar, over draws of past latents, of each series or location, `[B]`.
@@ -76,19 +88,19 @@ class Replay(nn.Module):
         Args:
             decoder: The decoder that is trained.
             series: Series of this process, `[B]`.
-            draws: The random numbers.
+            noise: Standard normal draws of each series, `[B, *noise_shape]`.
+            number: The number of the step, which says which times are replayed.
             place: What the decoder is given about locations at some times, see `GPVAE.place`.
         """
-        index = draws.choices(self.num_times, self.num_draws).to(series.device)
-        parts = (select_rows(part, own_positions(series))[..., index].double() for part in self.latents)
-        past, shown = Normal(next(parts), next(parts)), Normal(next(parts), next(parts))
-        noise, extra_noise = (draws.normal(series, *past.mean.shape[1:], purpose=name) for name in ("replay", "blur"))
-        blur = (shown.variance - past.variance).clamp_min(0).sqrt()
-        common = torch.minimum(past.stddev, shown.stddev) * noise
-        known = self.clock[index], *place(self.times[index])
+        some, times, clock = self.parts[number % len(self.parts)]
+        rows = own_positions(series)
+        past, shown = select_rows(self.means[..., some], rows).unbind(1)
+        stddev, common, blur = select_rows(self.spreads[..., some], rows).unbind(1)
+        same, extra = noise.to(past).unbind(1)
+        known = clock, *place(times)
         with torch.no_grad():
-            target = self.before(past.mean + past.stddev * noise, *known)
-        f = shown.mean + common + blur * extra_noise
+            target = self.before(torch.addcmul(past, stddev, same), *known)
+            f = torch.addcmul(torch.addcmul(shown, common, same), blur, extra)
         return divergence(target, decoder(f, *known)).mean((-2, -1))
 
 
@@ -99,7 +111,7 @@ def divergence(target: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Tenso
         target: Outputs of the previous decoder.
         outputs: Outputs of the present one; as in its bound, a predicted scale is trained on the side.
     """
-    kl = kl_divergence(Normal(target[0], target[1]), Normal(outputs[0], outputs[1]))
+    kl = normal.divergence(target[0], target[1], outputs[0], outputs[1])
     for before, scale in zip(target[2:], outputs[2:], strict=True):
-        kl = kl + kl_divergence(Normal(target[0], before), Normal(outputs[0].detach(), scale))
+        kl = kl + normal.divergence(target[0], before, outputs[0].detach(), scale)
     return kl

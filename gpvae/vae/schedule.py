@@ -21,7 +21,9 @@ def adam(parameters: Iterable[nn.Parameter], scales: list[nn.Parameter], lr: flo
     """
     others = [p for p in parameters if all(p is not scale for scale in scales)]
     groups: list[dict[str, Any]] = [{"params": others}, {"params": scales, "lr": SCALE_RATE * lr}]
-    return Adam(groups, lr=lr)
+    optimiser = Adam(groups, lr=lr, fused=True)
+    optimiser._step_supports_amp_scaling = False  # else Lightning refuses to clip gradients
+    return optimiser
 
 
 def follow_cosine(optimizer: Optimizer, lr: float, progress: float) -> None:

@@ -15,6 +15,7 @@ from torch.distributions import Normal
 from gpvae.posteriors import Posterior
 from gpvae.sites import residual_variance
 from gpvae.streaming import Frame
+from gpvae.vae.symmetric import Triangle
 
 #: Maximum number of elements of the pairs; if there are more, sums are computed for each series.
 MAX_PAIRS = 2**27
@@ -32,18 +33,25 @@ class TimeFeatures:
         frame: The frame.
         a: Features L⁻¹ kuf, `[L, M, T]`, or condensed ones, `[L, r, T]`.
         prior: Prior variances of f, `[L, T]`.
+        residual: kff - qff, the prior variance of f at each time given the inducing variables, `[L, T]`.
         times: `[T]`.
     """
 
     frame: Frame
     a: Tensor
     prior: Tensor
+    residual: Tensor
     times: Tensor
 
     @classmethod
     def of(cls, frame: Frame, times: Tensor) -> "TimeFeatures":
         """The features of times `[T]`."""
-        return cls(frame, *frame.features(times[:, None]), times)
+        a, prior = frame.features(times[:, None])
+        return cls(frame, a, prior, residual_variance(a, prior), times)
+
+    def to(self, dtype: torch.dtype) -> "TimeFeatures":
+        """The same features in another floating point type."""
+        return replace(self, a=self.a.to(dtype), prior=self.prior.to(dtype), residual=self.residual.to(dtype))
 
     def condensed(self) -> tuple["TimeFeatures", Tensor]:
         """The features c of the same times with respect to the variables w = Uᵀv, where a = U c has rank r.
@@ -62,6 +70,15 @@ class TimeFeatures:
         """Σ_t w_t a_t, `[B, L, M]`, for weights `[B, L, T]`."""
         return (weights.transpose(0, 1) @ self.a.mT).transpose(0, 1)
 
+    def values(self, m: Tensor) -> Tensor:
+        """a_tᵀ m at each time, `[B, L, T]`, for vectors `[B, L, M]`."""
+        return (m.transpose(0, 1) @ self.a).transpose(0, 1)
+
+    def weighted_images(self, S: Tensor, weights: Tensor) -> Tensor:
+        """Σ_b w_bt S_b a_t, `[L, M, T]`, for matrices `[B, L, M, M]` and weights `[B, L, T]`."""
+        chunks = zip(self._chunks(S.transpose(0, 1)), self._chunks(weights.transpose(0, 1)), strict=True)
+        return torch.cat([(_batch_product(part, a) * w[:, :, None]).sum(1) for (a, part), (_, w) in chunks])
+
     def weighted_outer_sum(self, weights: Tensor, *, once: bool = False) -> Tensor:
         """Σ_t w_t a_t a_tᵀ, `[B, L, M, M]`, for weights `[B, L, T]`.
 
@@ -73,7 +90,15 @@ class TimeFeatures:
             chunks = self._chunks(weights.transpose(0, 1).contiguous())
             return torch.cat([_batch_product(a[:, None] * w[..., None, :], a.mT) for a, w in chunks]).transpose(0, 1)
         sums = weights.transpose(0, 1) @ self._pairs.mT  # [L, B, P]
-        return sums[..., self._pair_index].transpose(0, 1)
+        return self._triangle.matrix(sums).transpose(0, 1)
+
+    def quadratic(self, S: Tensor) -> Tensor:
+        """a_tᵀ S a_t at each time, `[B, L, T]`, for symmetric matrices `[B, L, M, M]`."""
+        S = S.transpose(0, 1)
+        if self._pairs is None:
+            parts = [(a[:, None] * _batch_product(part.to(a), a)).sum(-2) for a, part in self._chunks(S)]
+            return torch.cat(parts).transpose(0, 1)
+        return (self._triangle.elements(S).to(self.a) @ self._pairs).transpose(0, 1)
 
     def marginals(self, q: Posterior) -> tuple[Tensor, Tensor]:
         """Mean and variance of f at each time, `[B, L, T]`: aᵀ mean, and kff - |a|² + aᵀ S a."""
@@ -83,42 +108,25 @@ class TimeFeatures:
             halves = (_batch_product(root, a) for a, root in self._chunks(q.root.mT.transpose(0, 1)))
             spread = torch.cat([(half * half).sum(-2) for half in halves]).transpose(0, 1)
         else:
-            S = q.root @ q.root.mT
-            i, j = self._upper_triangle
-            both = S[..., i, j] * torch.where(i == j, 1.0, 2.0)  # [B, L, P]
-            spread = (both.transpose(0, 1) @ self._pairs).transpose(0, 1)
-        return (q.mean.transpose(0, 1) @ self.a).transpose(0, 1), self.residual + spread
+            spread = self.quadratic(q.root @ q.root.mT)
+        return self.values(q.mean), self.residual + spread
 
     def latent(self, q: Posterior) -> Normal:
         """The marginals of f at each time, `[B, L, T]`."""
         mean, var = self.marginals(q)
         return Normal(mean, var.sqrt())
 
-    @cached_property
-    def residual(self) -> Tensor:
-        """kff - qff, the prior variance of f at each time given the inducing variables, `[L, T]`."""
-        return residual_variance(self.a, self.prior)
-
     def _chunks(self, values: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
         """Features, and values of each series, `[L, B, ...]`, for some latent dimensions at a time."""
-        _, size, times = self.a.shape
-        chunk_size = max(1, MAX_ELEMENTS // max(1, values.shape[1] * size * times))
+        latent, size, times = self.a.shape
+        on_host = self.a.device.type == "cpu"  # where caches are small
+        chunk_size = max(1, MAX_ELEMENTS // max(1, values.shape[1] * size * times)) if on_host else latent
         return zip(self.a.split(chunk_size), values.split(chunk_size), strict=True)
 
     @cached_property
-    def _upper_triangle(self) -> tuple[Tensor, Tensor]:
-        """Indices of the pairs i <= j."""
-        size = self.a.shape[-2]
-        i, j = torch.triu_indices(size, size, device=self.a.device)
-        return i, j
-
-    @cached_property
-    def _pair_index(self) -> Tensor:
-        """The index of the pair of each element of a symmetric matrix, `[M, M]`."""
-        i, j = self._upper_triangle
-        index = torch.empty(self.a.shape[-2], self.a.shape[-2], dtype=torch.int64, device=self.a.device)
-        index[i, j] = index[j, i] = torch.arange(len(i), device=self.a.device)
-        return index
+    def _triangle(self) -> Triangle:
+        """The pairs i <= j."""
+        return Triangle(self.a.shape[-2], self.a.device)
 
     @cached_property
     def _pairs(self) -> Tensor | None:
@@ -126,7 +134,7 @@ class TimeFeatures:
         latent, size, times = self.a.shape
         if self.a.requires_grad or latent * size * (size + 1) // 2 * times > MAX_PAIRS:
             return None
-        i, j = self._upper_triangle
+        i, j = self._triangle.rows, self._triangle.columns
         return self.a[..., i, :] * self.a[..., j, :]
 
 

@@ -1,7 +1,9 @@
 """The data of one training step of a GP-VAE."""
 
+import math
 from functools import partial
-from typing import Any, NamedTuple
+from statistics import NormalDist
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,6 +14,20 @@ from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.location_field import LocationField
 from gpvae.vae.replay import Replay
 from gpvae.vae.task import SeriesTask
+
+
+class Noise(NamedTuple):
+    """The random numbers of a step, from a single draw.
+
+    Attributes:
+        latents: Standard normal draws for the latents, `[B, L, T]` or, if scales are predicted, `[K, B, L, T]`.
+        left_out: Which times the encoder does not see, `[B, T, 1]`; None for none.
+        replay: Standard normal draws for replay, `[B, *noise_shape]`; None without replay.
+    """
+
+    latents: Tensor
+    left_out: Tensor | None
+    replay: Tensor | None
 
 
 class Step(NamedTuple):
@@ -37,7 +53,7 @@ class Step(NamedTuple):
     locations: Tensor
     sample_of: tuple[Tensor, Tensor, Tensor] | None
     num_values: Tensor
-    num_locations: Tensor
+    num_locations: Tensor | int
 
     @classmethod
     def of(cls, task: SeriesTask, series: Tensor, times: Tensor, y: Tensor, mask: Tensor) -> "Step":
@@ -48,35 +64,56 @@ class Step(NamedTuple):
         field = task.vae.field
         if isinstance(field, Field):
             series, times, (y, mask) = task.series, task.times, next(task.chunks())
-        counts = sum_over_processes(torch.stack([mask.sum(), torch.full_like(mask.sum(), len(series))]))
-        num_values, num_series = counts.clamp_min(1) / num_processes()
+        num_values: Tensor = mask.sum()
+        num_series: Tensor | int = len(series)
+        if num_processes() > 1:
+            counts = sum_over_processes(torch.stack([num_values, torch.full_like(num_values, len(series))]))
+            num_values, num_series = counts / num_processes()
+        num_values = num_values.clamp_min(1 / num_processes())
         if not isinstance(field, LocationField):
             return cls(task, series, times, y, mask, series, None, num_values, num_series)
         sample_of = y, mask, field.num_values / num_values
         whole = task.series, task.times, *next(task.chunks())
         return cls(task, *whole, series, sample_of, field.num_values, num_series)
 
-    def bound(self, draws: Draws, left_out: float) -> Tensor:
-        """The bound per value.
+    def noise(self, draws: Draws, left_out: float, replay: Replay | None) -> Noise:
+        """Draw all random numbers of the step at once.
 
         Args:
             draws: The random numbers.
-            left_out: Share of the times that the encoder does not see.
+            left_out: Share of the times of each series that the encoder does not see.
+            replay: The previous decoder, with past latents; None without replay.
         """
+        latents = self.task.vae.num_draws, self.task.vae.posterior.latent_dim, len(self.times)
+        replayed = () if replay is None else replay.noise_shape()
+        sizes = math.prod(latents), len(self.times) if left_out > 0 else 0, math.prod(replayed) if replayed else 0
+        drawn = draws.normal(self.series, sum(sizes), dtype=self.task.dtype)
+        own, hidden, past = drawn.split(sizes, -1)
+        own = own.unflatten(-1, latents).transpose(0, 1)
+        return Noise(
+            own if len(own) > 1 else own[0],
+            (hidden < NormalDist().inv_cdf(left_out))[..., None] if left_out > 0 else None,
+            past.unflatten(-1, replayed) if replayed else None,
+        )
+
+    def bound(self, noise: Noise) -> Tensor:
+        """The bound per value."""
         features, past = self.task.features_and_past(self.times, self.series)
-        noise = self.task.vae.noise(features, self.series, draws)
-        seen = self.mask & ~draws.chosen(len(self.times), left_out).to(self.mask.device)[:, None]
-        where: dict[str, Any] = {"series": self.locations, "sample_of": self.sample_of}
-        bound = self.task.vae.bound(features, past, self.y, self.mask, noise, seen=seen, **where)
+        seen = self.mask if noise.left_out is None else self.mask & ~noise.left_out
+        bound = self.task.vae.bound(
+            features, past, self.y, self.mask, noise.latents, seen=seen, series=self.locations, sample_of=self.sample_of
+        )
         return bound.sum() / self.num_values
 
-    def disagreement(self, replay: Replay, draws: Draws) -> Tensor:
+    def disagreement(self, replay: Replay, noise: Noise, number: int) -> Tensor:
         """The mean KL between the outputs of the previous decoder and the present one for past latents.
 
         Args:
             replay: The previous decoder, with past latents.
-            draws: The random numbers.
+            noise: The random numbers.
+            number: The number of the step.
         """
+        assert noise.replay is not None
         vae = self.task.vae
         place = partial(vae.place, series=self.locations)
-        return replay(vae.decoder, self.series, draws, place).sum() / self.num_locations
+        return replay(vae.decoder, self.series, noise.replay, number, place).sum() / self.num_locations

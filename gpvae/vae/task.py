@@ -52,11 +52,22 @@ class SeriesTask(TaskData):
         y: Observations `[S, T, V]`.
         mask: Which of them are observed, `[S, T, V]`.
         fixed: Neither kernel nor inducing variables are trained, so features and past are computed once.
+        dtype: Floating point type of the sums over times, if features are fixed.
     """
 
     @torch.no_grad()
-    def __init__(self, vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor, *, fixed: bool) -> None:
+    def __init__(
+        self,
+        vae: GPVAE,
+        times: Tensor,
+        y: Tensor,
+        mask: Tensor,
+        *,
+        fixed: bool,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
         super().__init__(vae, times, y, mask)
+        self.dtype = dtype if fixed else torch.float64
         self.frame, self.transport = vae.posterior.task_frame(vae.kernel)
         self._fixed = self._condensed() if fixed else None
 
@@ -68,7 +79,8 @@ class SeriesTask(TaskData):
         def past(series: Tensor | None) -> Site:
             return self.transport(posterior.site_of(series)).project(U)
 
-        return features, posterior.compute_site("task", self.series, past) if posterior.started else past(None)
+        past_site = posterior.compute_site("task", self.series, past) if posterior.started else past(None)
+        return features.to(self.dtype), past_site
 
     def features_and_past(self, times: Tensor, series: Tensor) -> tuple[TimeFeatures, Site]:
         """Features of times of the task `[T]`, and the past of some series of this process."""

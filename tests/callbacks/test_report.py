@@ -97,7 +97,7 @@ def test_validation_within_a_task_is_not_a_score_after_one(tmp_path: Path) -> No
 
 def test_validating_alone_reports_nothing(tmp_path: Path) -> None:
     report, module = TaskReport(), Learner({"nlpd": NLPD})
-    module.begun.fill_(1)
+    module.begun = 1
     trainer = Trainer(
         accelerator="cpu", logger=False, callbacks=[report], enable_progress_bar=False, default_root_dir=tmp_path
     )

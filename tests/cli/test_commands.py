@@ -55,9 +55,22 @@ def test_no_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["configs"], ["configs", "solar_coss"]], ids=" ".join)
 def test_what_needs_no_model_imports_no_torch(arguments: list[str], tmp_path: Path) -> None:
-    program = [sys.executable, "-X", "importtime", "-m", "gpvae"]
-    done = run(tmp_path, *arguments, program=program)
-    assert done.returncode == 0, done.stderr
+    assert not imported_by(tmp_path, *arguments) & {"torch", "lightning", "numpy", "gpytorch", "xarray"}
+
+
+def imported_by(folder: Path, *arguments: str, code: int = 0) -> set[str]:
+    """The packages that a command imports."""
+    done = run(folder, *arguments, program=[sys.executable, "-X", "importtime", "-m", "gpvae"])
+    assert done.returncode == code, done.stderr
     imported = {line.split("|")[-1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
     assert "gpvae" in imported
-    assert not imported & {"torch", "lightning", "numpy", "gpytorch", "xarray"}
+    return imported
+
+
+def test_scores_are_summarised_without_torch(tmp_path: Path) -> None:
+    rows = ["after_task,task,metric,variable,value", "1,1,nlpd,,0.5", "2,1,nlpd,,0.75", "2,2,nlpd,,0.25"]
+    (tmp_path / "task_metrics.csv").write_text("\n".join(rows))
+    heavy = {"torch", "lightning", "torchmetrics", "gpytorch", "xarray", "pandas"}
+    assert not imported_by(tmp_path, "summary", "task_metrics.csv", "--tasks", "--csv", "all.csv") & heavy
+    assert not imported_by(tmp_path, "summary", "nothing.csv", code=1) & heavy
+    assert not imported_by(tmp_path, "report", "nothing", code=1) & heavy

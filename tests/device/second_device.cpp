@@ -25,6 +25,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 namespace {
 
@@ -251,7 +252,11 @@ void call(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
 }
 
+//: Operations that other devices compose of several, but accelerators do in one kernel.
+const std::vector<std::string> SINGLE = {"silu_backward", "_foreach_add_.Scalar"};
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  for (const auto& name : SINGLE) m.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunction<&call>());
   m.impl("empty.memory_format", empty);
   m.impl("empty_strided", empty_strided);
   m.impl("_copy_from", copy_from);

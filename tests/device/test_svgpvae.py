@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gpvae.modules import SVGPVAE, SeriesGP
-from gpvae.vae.model import GPVAE
+from gpvae.vae.keyed_noise import Draws
 from tests.device.second_device import NAME
 from tests.vae.learning import learn
 
@@ -113,7 +113,7 @@ def test_series_gp(options: dict[str, Any]) -> None:
 
 def test_a_tensor_made_on_the_cpu_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mutant: the random numbers of a step stay on the host."""
-    plain = GPVAE.noise
-    monkeypatch.setattr(GPVAE, "noise", lambda *args: plain(*args).cpu())
+    plain = Draws.normal
+    monkeypatch.setattr(Draws, "normal", lambda *args, **options: plain(*args, **options).cpu())
     with pytest.raises(RuntimeError, match="same device"):
         learnt(MODELS["ewc"], NAME)

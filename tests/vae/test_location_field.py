@@ -12,6 +12,7 @@ from gpvae.vae.ewc import fisher, flat
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.location_field import LocationField
 from gpvae.vae.step import Step
+from gpvae.vae.task_posterior import TaskPosterior
 from tests.vae.learning import Data, learn
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
@@ -123,7 +124,7 @@ def test_batches_estimate_the_bound_of_the_whole_field() -> None:
 
     def value(index: Tensor) -> float:
         step = Step.of(module._task, index, times, y[index], mask[index])  # type: ignore[arg-type]
-        return float(step.bound(Draws(0, "train", 0), 0.0).detach())
+        return float(step.bound(step.noise(Draws(0, "train", 0), 0.0, None)).detach())
 
     whole, parts = value(torch.arange(LOCATIONS)), [value(part) for part in torch.randperm(LOCATIONS).split(6)]
     assert np.mean(parts) == pytest.approx(whole, rel=1e-5)
@@ -175,8 +176,7 @@ def test_the_fisher_information_of_the_decoder_is_a_sum_over_locations() -> None
     with torch.no_grad():
         features, past = task_.features_and_past(times, task_.series)
         noise = Draws(0, "fisher", 0).normal(task_.series, *features.prior.shape)
-        latent = features.latent(vae.infer(features, past, *vae.encode(times, task_.y, task_.mask)))
-        f = latent.mean + latent.stddev * noise
+        f = TaskPosterior.of(features, past, *vae.encode(times, task_.y, task_.mask)).sample(noise)
     expected = torch.zeros(len(flat([vae.decoder])))
     for location in range(LOCATIONS):
         at = torch.tensor([location])

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from gpvae.modules import SVGPVAE
+from gpvae.utils.sun import mean_cos_zenith
 from gpvae.vae.locations import Locations, located
 
 ORIGIN = np.datetime64("2020-06-20T00:00")
@@ -35,6 +36,17 @@ def test_the_sun_is_up_at_noon_on_one_side_of_the_earth_and_down_on_the_other() 
     equator, london, opposite, pole = build("sun").inputs(noon, torch.arange(4))[:, 0, 0].tolist()
     assert equator > london > 0.8 > pole > 0.3
     assert opposite == 0.0
+
+
+def test_the_sun_is_that_of_the_data() -> None:
+    times = torch.arange(0, 9000, 37, dtype=torch.float64)
+    seconds = ORIGIN + (3600 * times.numpy()).astype("timedelta64[s]")
+    expected = torch.from_numpy(mean_cos_zenith(seconds, *COORDINATES.T.numpy()).T)
+    locations = build("sun")
+    for _ in range(2):  # the second time with the path of the sun that is kept
+        torch.testing.assert_close(locations.inputs(times, torch.arange(4))[..., 0], expected, rtol=1e-12, atol=1e-12)
+    later = times + 1
+    assert not torch.equal(locations.inputs(later, torch.arange(4))[..., 0], expected)
 
 
 def test_positions_lie_on_the_sphere_and_hold_other_inputs_than_latitude_and_longitude() -> None:

@@ -149,7 +149,7 @@ def test_a_task_that_is_interrupted_while_it_ends_can_be_learnt_again(
 
     def cut_short(*data: Tensor) -> tuple[Tensor, Tensor]:
         calls.append(data)
-        if len(calls) == 3 + 3 + 2:  # three steps, three parts of the Fisher information, the second of three sites
+        if len(calls) == 3 + 2:  # three parts of the Fisher information, the second of three sites
             raise KeyboardInterrupt
         return encode(*data)
 

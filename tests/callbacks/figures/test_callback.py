@@ -110,7 +110,7 @@ def test_a_stream_that_stops_early_has_its_last_task_drawn(tmp_path: Path) -> No
 
 def test_a_task_that_is_under_way_is_not_drawn(tmp_path: Path) -> None:
     module = Learner("LegS", 12)
-    module.begun.fill_(2)
+    module.begun = 2
     fit(tmp_path, module, wave(), TaskFigures(**QUICK), epochs=2)
     assert logged(tmp_path) == {"stream": [2]}
 

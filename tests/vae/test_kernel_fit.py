@@ -1,0 +1,43 @@
+"""Kernel and noise of series: the log evidence and its gradient are those of plain algebra, at any times."""
+
+import pytest
+import torch
+from gpytorch.likelihoods import GaussianLikelihood
+from torch import Tensor
+from torch.distributions import MultivariateNormal
+
+from gpvae.vae.kernel_fit import LogEvidence, fit_series
+from gpvae.vae.wave_kernel import WaveKernel
+
+RNG = torch.Generator().manual_seed(0)
+
+
+def test_log_evidence_and_gradient() -> None:
+    """Those of a multivariate normal, but for the constant."""
+    root, y = (torch.randn(2, 5, n, generator=RNG, dtype=torch.float64) for n in (5, 3))
+    shares = torch.rand(3, 2, generator=RNG, dtype=torch.float64)
+    K = (root @ root.mT + 5 * torch.eye(5)).requires_grad_()
+
+    def plain() -> Tensor:
+        normal = MultivariateNormal(torch.zeros(2, 1, 5, dtype=torch.float64), K[:, None])
+        determinant = 0.5 * torch.linalg.slogdet(K)[1]
+        quadratic = normal.log_prob(y.mT) + determinant[:, None] + 2.5 * torch.log(torch.tensor(2 * torch.pi))
+        return (quadratic * shares.mT).sum() - determinant.sum()
+
+    value = LogEvidence.apply(K, y, shares)
+    torch.testing.assert_close(value, plain())
+    torch.testing.assert_close(torch.autograd.grad(value, K)[0], torch.autograd.grad(plain(), K)[0])
+
+
+@pytest.mark.parametrize("evenly", [True, False])
+def test_lengthscales_are_found_at_any_times(evenly: bool) -> None:
+    times = torch.arange(80.0, dtype=torch.float64)
+    if not evenly:
+        times = times + 0.4 * torch.rand(80, generator=RNG, dtype=torch.float64)
+    distance = (times[:, None] - times).abs()
+    lengthscales = torch.tensor([4.0, 20.0], dtype=torch.float64)
+    K = (-distance / lengthscales[:, None, None]).exp() + 0.01 * torch.eye(80)
+    y = torch.linalg.cholesky(K) @ torch.randn(2, 80, 24, generator=RNG, dtype=torch.float64)
+    kernel, likelihood = WaveKernel("matern12", 2), GaussianLikelihood(batch_shape=torch.Size([2])).double()
+    fit_series(kernel, likelihood, times, y.permute(2, 0, 1), torch.ones(1, 2, 80))
+    torch.testing.assert_close(kernel.lengthscale.detach().flatten(), lengthscales, rtol=0.35, atol=0.0)
