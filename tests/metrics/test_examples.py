@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 
 
-@pytest.mark.parametrize("name", ["target", "pointwise", "calibration", "forgetting", "monte_carlo", "task_scores"])
+@pytest.mark.parametrize("name", ["target", "pointwise", "calibration", "forgetting", "mixtures", "task_scores"])
 def test_examples(name: str) -> None:
     results = doctest.testmod(import_module(f"gpvae.metrics.{name}"))
     assert results.attempted
