@@ -31,6 +31,7 @@ BENCHMARKS = (
     Benchmark("peak_memory", "peak memory of a stream, compared with gpytorch", (110, 35)),
     Benchmark("long_stream", "an update early and late in 1,000 tasks", (270, 45)),
     Benchmark("single_points", "points given one by one: time and loss, with a buffer and without", (60, 10)),
+    Benchmark("outputs", "several outputs that share a kernel, compared with one and with a kernel for each", (10, 3)),
     Benchmark("composed", "composed memories against one family, on Audio and London", (60, 25)),
     Benchmark("path_memory", "the memory of a path, compared with stepping the HiPPO ODE", (65, 10)),
     Benchmark("lightning_overhead", "overhead of Lightning over the plain library", (25, 20), ("--training-only",)),
@@ -63,6 +64,7 @@ COMMANDS = {
     "foresight": "how well tasks are foreseen, and what 90 % intervals hold, by lead time: a quarter of an hour",
     "held_out_locations": "scores at locations never seen, beside interpolation: a quarter of an hour",
     "kills": "kills runs of every kind at random times and resumes them: a few seconds for each",
+    "start_up": "CPU seconds until commands answer, beside another checkout (`--against`): a few minutes",
     "shared_precision": "scores with one precision for all series and with one for each: a quarter of an hour",
     "reproduce": "the experiments of the paper: hours",
 }

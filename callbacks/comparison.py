@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution, MixtureSameFamily, Normal
 
+from callbacks.location_errors import LocationErrors
 from datamodules import PointStream, TaskStream
 from datamodules.era5 import SeriesStream
 from datamodules.era5.loader import SeriesBatch
@@ -13,6 +14,7 @@ from gpvae.metrics import Climatology, ForesightCell, Persistence, Reference, Ru
 from gpvae.metrics.foresight_table import ERROR
 from gpvae.metrics.squared_errors import MODEL, PHYSICAL
 from gpvae.modules import ContinualModule
+from gpvae.results.location_table import LocationScore
 from gpvae.utils.distributed import sum_over_processes
 from gpvae.utils.lead_times import GROUPS, lead_group
 
@@ -32,6 +34,7 @@ class Comparison:
         self.references: dict[str, Reference] = references_for(stream)
         self._learnt = 0
         self._errors = SquaredErrors(0, 1, [])
+        self._by_location: LocationErrors | None = None
 
     def catch_up(self, num_learnt: int) -> None:
         """Have the references learn tasks up to a number."""
@@ -46,6 +49,8 @@ class Comparison:
         """Begin a validation of some tasks."""
         physical = isinstance(self.stream, SeriesStream)
         self._errors = SquaredErrors(num_tasks, self.stream.num_variables, list(self.references), physical)
+        if isinstance(self.stream, SeriesStream) and "climatology" in self.references:
+            self._by_location = LocationErrors(self.stream.num_series)
 
     def add(self, task: int, batch: Sequence[Tensor], predictive: Distribution) -> None:
         """Add the errors of a batch of test points.
@@ -58,9 +63,13 @@ class Comparison:
         series, times, y, mask = (part.cpu() for part in _as_series(batch))
         variable = torch.arange(y.shape[-1]).expand_as(y)[mask]
         self._errors.count(task, variable)
-        self._errors.add(MODEL, task, y[mask] - predictive.mean.cpu(), variable)
+        own = y[mask] - predictive.mean.cpu()
+        self._errors.add(MODEL, task, own, variable)
         for name, reference in self.references.items():
-            self._errors.add(name, task, (y - reference.predict(times, series))[mask], variable)
+            error = (y - reference.predict(times, series))[mask]
+            self._errors.add(name, task, error, variable)
+            if self._by_location is not None and name == "climatology":
+                self._by_location.add(series[:, None, None].expand_as(mask)[mask], own, error)
         if isinstance(self.stream, SeriesStream):
             error = physical_error(self.stream, SeriesBatch(series, times, y, mask), predictive)
             self._errors.add(PHYSICAL, task, error, variable)
@@ -69,6 +78,12 @@ class Comparison:
         """Skill, and RMSE in physical units; every process must call this."""
         scores = self._errors.compute(int(module.learned), variable_names(self.stream), module.device)
         return [score for score in scores if self.stream.scores_all_tasks or score.task is not None]
+
+    def locations(self, module: ContinualModule) -> list[LocationScore]:
+        """Scores of every location, if the stream has locations; every process must call this."""
+        if self._by_location is None or not isinstance(self.stream, SeriesStream):
+            return []
+        return self._by_location.scores(self.stream, module.device)
 
     def foreseen(self, module: ContinualModule, task: int) -> list[ForesightCell]:
         """Squared errors of the references on a task that is to begin, by lead time; every process must call this.

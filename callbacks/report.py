@@ -19,7 +19,7 @@ from gpvae.metrics import ForesightCell, ForesightTable, Score, TaskTable, descr
 from gpvae.metrics.task_table import COLUMNS, FILE_NAME, OLD_COLUMNS, upgrade
 from gpvae.modules import ContinualModule
 from gpvae.modules.base import log_name
-from gpvae.results import terminal
+from gpvae.results import location_table, terminal
 
 
 class TaskReport(ResultsWriter, Callback):
@@ -30,7 +30,8 @@ class TaskReport(ResultsWriter, Callback):
 
     `task_metrics.csv`, in the run folder, has the columns after_task, task, metric, variable and value. A row without a
     task is over the points of all tasks seen, a row without a variable over all variables. `foresight.csv` has
-    prequential scores: how well each task was predicted before it was learnt, by lead time.
+    prequential scores: how well each task was predicted before it was learnt, by lead time. `location_scores.csv` has
+    the scores of every location after the last task, for series.
 
     Args:
         print_table: Whether to print scores when the fit ends.
@@ -91,6 +92,7 @@ class TaskReport(ResultsWriter, Callback):
         after_task = int(module.learned)
         self.table.drop_after(after_task)
         compared = [] if comparison is None else comparison.scores(module)
+        locations = [] if comparison is None else comparison.locations(module)
         for score in (*module.last_scores, *compared):
             self.table.add(score)
         folder = self.results_folder(trainer)  # every process must ask
@@ -98,6 +100,8 @@ class TaskReport(ResultsWriter, Callback):
             return
         if folder is not None:
             self.table.write(folder / FILE_NAME)
+            if locations:
+                location_table.write_locations(locations, folder / location_table.FILE_NAME)
             if self.foresight.tasks:  # a run that was resumed elsewhere has them from its checkpoint
                 self.foresight.write(folder / foresight_table.FILE_NAME)
         changes = {name: score.value for score in compared if (name := log_name(score)) is not None}

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import numpy as np
 from lightning import LightningModule
 from numpy.typing import NDArray
-from torch import Tensor
 
 from callbacks.predictions.cf_file import Floats
 from datamodules.era5 import SeriesDescription, Variable
@@ -51,7 +50,7 @@ def file_attributes(module: LightningModule, stream: SeriesDescription) -> dict[
     """
     names = [name for name in ("method", "num_inducing", "num_samples") if name in module.hparams]
     options = ", ".join(f"{name}={module.hparams[name]}" for name in names)
-    learned = int(module.learned) if isinstance(module.learned, Tensor) else 0
+    learned = int(getattr(module, "learned", 0))
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     attributes = {
         "title": f"Predictions of {stream.num_variables} variables at {stream.num_series} locations",

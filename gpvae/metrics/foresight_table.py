@@ -2,7 +2,9 @@
 
 import csv
 import math
+from collections import defaultdict
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,10 +50,12 @@ class ForesightTable:
 
     def __init__(self, cells: Iterable[ForesightCell] = ()) -> None:
         self.cells: dict[tuple[int, str, str, str], tuple[float, int]] = {}
+        self._groups: dict[tuple[int | None, str, str, str], list[tuple[float, int]]] | None = None
         self.add(cells)
 
     def add(self, cells: Iterable[ForesightCell]) -> None:
         """Enter sums; they replace earlier ones of the same task, lead times, metric and variable."""
+        self._groups = None
         for task, lead, metric, variable, total, count in cells:
             self.cells[task, lead, metric, variable] = total, count
 
@@ -61,6 +65,7 @@ class ForesightTable:
 
     def drop_after(self, task: int) -> None:
         """Drop later tasks, when a run is resumed from an earlier one."""
+        self._groups = None
         self.cells = {key: sums for key, sums in self.cells.items() if key[0] <= task}
 
     @property
@@ -107,23 +112,23 @@ class ForesightTable:
         return ForesightScore(task, lead, metric, variable, value, count)
 
     def _sums(self, metric: str, task: int | None, lead: str, variable: str) -> tuple[float, int]:
-        wanted = (task, lead or None, metric, variable or None)
-        chosen = [
-            sums
-            for key, sums in self.cells.items()
-            if all(w is None or w == k for w, k in zip(wanted, key, strict=True))
-        ]
+        if self._groups is None:
+            self._groups = self._grouped()
+        chosen = self._groups.get((task, lead, metric, variable), [])
         return math.fsum(total for total, _ in chosen), sum(count for _, count in chosen)
+
+    def _grouped(self) -> dict[tuple[int | None, str, str, str], list[tuple[float, int]]]:
+        """The sums of single tasks, lead times and variables, and of all of them, in one pass."""
+        groups = defaultdict(list)
+        for (task, lead, metric, variable), sums in self.cells.items():
+            for key in product((task, None), {lead, ""}, (metric,), {variable, ""}):
+                groups[key].append(sums)
+        return dict(groups)
 
     def scores(self) -> list[ForesightScore]:
         """The scores of single tasks and all of them, of groups of lead times and all, of variables and all."""
-        parts = (
-            self.score(metric, task, lead, variable)
-            for task in (*self.tasks, None)
-            for lead in (*self.leads, "")
-            for metric in self.metrics
-            for variable in ("", *self.variables)
-        )
+        keys = product((*self.tasks, None), (*self.leads, ""), self.metrics, ("", *self.variables))
+        parts = (self.score(metric, task, lead, variable) for task, lead, metric, variable in keys)
         return [score for score in parts if score.num_values]
 
     def write(self, path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpvae.metrics import describe
-from gpvae.report import charts, tables
+from gpvae.report import charts, maps, tables
 from gpvae.report.groups import Entry, Group
 from gpvae.report.heat_maps import heat_maps
 from gpvae.report.names import format_seeds
@@ -50,6 +50,7 @@ def group_section(group: Group, name: str, data: str, styles: Styles) -> Context
             for metric in compared.metrics
             if (maps := heat_maps(compared.entries, metric))
         ],
+        "maps": _maps(group, name),
         "averaged": f"Mean over seeds{on_common}" if compared.has_means else f"On {_single_seed(compared)}",
         "pictures": [picture for entry in group.entries for picture in _pictures(entry, common)],
         "times": tables.time_table(group),
@@ -80,6 +81,21 @@ def _charts(group: Group, name: str, styles: Styles, on_seeds: str) -> list[Cont
         title = f"{describe(metric).label} of {tasks}{on_seeds}: just learnt (hollow) and at the end (filled)"
         figures.append({"svg": charts.to_svg(figure, f"{name}-tasks0", f"Chart: {title}"), "title": title})
     return figures
+
+
+def _maps(group: Group, name: str) -> list[Context]:
+    """A map of the locations of each method, all on one scale."""
+    found = {entry.label: scores for entry in group.entries if (scores := maps.locations_of(entry))}
+    if not found:
+        return []
+    limits = maps.colour_range(list(found.values()))
+    return [
+        {
+            "svg": charts.to_svg(maps.plot_map(scores, limits), f"{name}-map{n}", f"Map: skill of {label}"),
+            "title": label,
+        }
+        for n, (label, scores) in enumerate(found.items())
+    ]
 
 
 def _pictures(entry: Entry, common: frozenset[str]) -> list[Context]:

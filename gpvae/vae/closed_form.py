@@ -23,6 +23,7 @@ from gpvae.vae.common_posterior import CommonFieldPosterior, CommonPosterior, Pr
 from gpvae.vae.field import join_locations
 from gpvae.vae.linear_map import LinearMap
 from gpvae.vae.observed_times import ObservedTimes
+from gpvae.vae.series_posterior import SiteOf
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.spread import Spread
 from gpvae.vae.widening import Widening
@@ -118,29 +119,42 @@ class ClosedFormSeries(nn.Module):
         observed = self.posterior.observed_with(times[seen.to(times.device)])
         now = self._precisions_in(frame, observed)
 
-        def past_and_task(series: Tensor) -> Site:
+        def encoded(series: Tensor) -> tuple[Tensor, Tensor]:
             latents, share = self.map.encode(select_rows(y, series), select_rows(mask, series))
-            share = share[:1, :1] if common else share
-            kept, weights = self.posterior.weights_with(series, observed.sums(times, share)), share * precision
-            h, G = features.weighted_sum(weights * latents), features.weighted_outer_sum(weights, once=True)
-            site = transport(self.site_of(series)) + Site(h.new_zeros(h.shape[:-1]), h, G)
-            return replace(site.with_precision(now(kept)), G=kept)
+            return latents, share[:1, :1] if common else share
 
-        self.posterior.end_task(frame, len(y), past_and_task, observed=observed, complete=complete)
-        self._known = now
+        def past_and_task(series: Tensor) -> Site:
+            latents, share = encoded(series)
+            weights = share * precision
+            h, G = features.weighted_sum(weights * latents), features.weighted_outer_sum(weights, once=True)
+            return transport(self.site_of(series)) + Site(h.new_zeros(h.shape[:-1]), h, G)
+
+        def kept(series: Tensor) -> Site:
+            sums = self.posterior.weights_with(series, observed.sums(times, encoded(series)[1]))
+            return replace(past_and_task(series).with_precision(now(sums)), G=sums)
+
         self.spread.stretch(self.inducing.origin, self.inducing.horizon)
-        self._calibrate(features, precision, y, mask)
+        self._calibrate(features, precision, y, mask, past_and_task)
+        self.posterior.end_task(frame, len(y), kept, observed=observed, complete=complete)
+        self._known = now
         self.widening.end.copy_(times[-1])
 
-    def _calibrate(self, features: TimeFeatures, precision: Tensor, y: Tensor, mask: Tensor) -> None:
-        """Add the residuals of a task to the spread, each observation predicted without itself."""
+    def _calibrate(self, features: TimeFeatures, precision: Tensor, y: Tensor, mask: Tensor, site_of: SiteOf) -> None:
+        """Add the residuals of a task to the spread, each observation predicted without itself.
+
+        Args:
+            features: Features of the times of the task.
+            precision: Precisions of observations of the latents, `[L, T]`.
+            y: Observations, `[B, T, D]`.
+            mask: Which of them are observed.
+            site_of: Computes the sites of some series, including past and task, with their exact precisions.
+        """
         shape = features.times.shape[0], self.num_variables
         squares, counts = precision.new_zeros(shape), precision.new_zeros(shape)
         for series in self.posterior.own_series(len(y)).split(CHUNK_SIZE):
             values, seen = select_rows(y, series), select_rows(mask, series)
             latents, share = self.map.encode(values, seen)
-            q = Posterior.from_site(self.site_of(series))
-            left_out = leave_one_out(features, q, latents, share * precision)
+            left_out = leave_one_out(features, Posterior.from_site(site_of(series)), latents, share * precision)
             mean, var = self.map.decode(left_out.mean, left_out.variance + self.noise)
             ratio = torch.where(seen, (values - mean).square() / var, 0.0)
             squares += ratio.unflatten(-1, (-1, self.num_variables)).sum((0, 2))

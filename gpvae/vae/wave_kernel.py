@@ -14,6 +14,8 @@ from gpvae.utils import checks
 
 #: Lengthscale of the amplitudes of waves, in units of the longest period: four weeks for the waves of a day.
 SLOW = 28.0
+#: Number of covariances from which the latents are computed one after the other on CPUs, in their caches.
+MANY = 2**17
 #: Correlation functions of the distance in lengthscales.
 CORRELATIONS: dict[KernelName, Callable[[Tensor], Tensor]] = {
     "rbf": lambda r: (-0.5 * r**2).exp(),
@@ -58,11 +60,15 @@ class WaveKernel(Kernel):
         if diag:
             return scales.sum(-1, keepdim=True).expand(*scales.shape[:-1], x1.shape[-2])
         distance = (x1 - x2.mT).abs()
-        K = scales[..., 0, None, None] * CORRELATIONS[self.name](distance / self.lengthscale)
-        if not self.periods:
+        amplitude = (-0.5 * (distance / (SLOW * max(self.periods, default=1.0))) ** 2).exp()
+        waves = [(2 * math.pi / period * distance).cos() * amplitude for period in self.periods]
+
+        def covariances(scales: Tensor, lengthscale: Tensor) -> Tensor:
+            K = scales[..., 0, None, None] * CORRELATIONS[self.name](distance / lengthscale)
+            for number, wave in enumerate(waves, start=1):
+                K = K + scales[..., number, None, None] * wave
             return K
-        amplitude = (-0.5 * (distance / (SLOW * max(self.periods))) ** 2).exp()
-        for number, period in enumerate(self.periods, start=1):
-            wave = (2 * math.pi / period * distance).cos() * amplitude
-            K = K + scales[..., number, None, None] * wave
-        return K
+
+        if distance.device.type == "cpu" and distance.ndim == 2 and distance.numel() > MANY:
+            return torch.stack([covariances(*latent) for latent in zip(scales, self.lengthscale, strict=True)])
+        return covariances(scales, self.lengthscale)

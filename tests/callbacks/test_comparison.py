@@ -11,6 +11,7 @@ from callbacks import TaskReport
 from callbacks.comparison import references_for
 from gpvae.metrics import RMSE, Coverage, TaskTable, equal_mixture, read_foresight
 from gpvae.modules import SVGPVAE
+from gpvae.results.location_table import read_locations
 from tests.callbacks.figures.toy_series import NAMES, ToySeries, learn, small_model, toy_series
 
 pytestmark = [
@@ -72,6 +73,19 @@ def test_skill_uses_training_values_of_learnt_tasks_alone(tmp_path: Path) -> Non
         expected = (y - reference.predict(times, series))[mask].square().mean()
         skill = 1 - float((y[mask] - mean).square().mean() / expected)
         assert table[1, 1, f"skill_{name}", ""] == pytest.approx(skill, rel=1e-4, abs=1e-5)
+
+
+def test_locations_together_have_the_score_of_the_stream(tmp_path: Path) -> None:
+    _, stream, _ = run(tmp_path, num_tasks=2)
+    table = TaskTable.read(tmp_path / "task_metrics.csv").scores
+    locations = read_locations(tmp_path / "location_scores.csv")
+    assert [score.location for score in locations] == list(range(stream.num_series))
+    assert [score.latitude for score in locations] == stream.description.coordinates.latitude.tolist()
+    total = sum(score.num_values * score.rmse**2 for score in locations)
+    num = sum(score.num_values for score in locations)
+    assert (total / num) ** 0.5 == pytest.approx(table[2, None, "rmse", ""], rel=1e-4)
+    reference = sum(score.num_values * score.rmse**2 / (1 - score.skill_climatology) for score in locations)
+    assert 1 - total / reference == pytest.approx(table[2, None, "skill_climatology", ""], rel=1e-4)
 
 
 def test_errors_are_in_the_units_of_the_data(tmp_path: Path) -> None:

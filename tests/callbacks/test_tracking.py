@@ -95,3 +95,31 @@ def test_pictures_and_tables_go_to_every_logger_that_takes_them(tmp_path: Path) 
     assert tracked.client.calls[0][0::2] == ("run", "skill_03.png")
     plain: Logger = CSVLogger(tmp_path / "plain")
     log_image(plain, "skill", PIXELS, 3)  # it takes none
+
+
+@pytest.mark.filterwarnings("default")  # those of the library
+def test_weights_and_biases_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    logger = WandbLogger(save_dir=tmp_path, offline=True, project="tasks")
+    learn(tmp_path, TaskReport(print_table=False), loggers=[logger])
+    log_image(logger, "skill", PIXELS, 3)
+    summary = dict(logger.experiment.summary)
+    assert summary["end/nlpd"] == pytest.approx(NLPD[2].mean())
+    assert {"nlpd_of_tasks", "skill"} <= summary.keys()
+    assert logger.experiment.config["model"] == "Learner"
+    logger.experiment.finish()
+
+
+@pytest.mark.filterwarnings("default")
+def test_mlflow_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    logger = MLFlowLogger("tasks", tracking_uri=f"file:{tmp_path / 'mlruns'}")
+    learn(tmp_path, TaskReport(print_table=False), loggers=[logger])
+    log_image(logger, "skill", PIXELS, 3)
+    found = {artifact.path for artifact in logger.experiment.list_artifacts(logger.run_id)}
+    assert found == {"nlpd_of_tasks.json", "skill_03.png"}
+    run = logger.experiment.get_run(logger.run_id).data
+    assert run.metrics["end/nlpd"] == pytest.approx(NLPD[2].mean())
+    assert run.params["model"] == "Learner"

@@ -266,3 +266,13 @@ def test_a_saved_module_goes_on_as_if_nothing_had_happened() -> None:
 def test_options_that_cannot_be_meant_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         learnt(weather()[:1], **options)
+
+
+def test_residuals_are_those_of_exact_precisions() -> None:
+    """Nodes that stand for irregular times would claim to know some observations better than they are known."""
+    rng = torch.Generator().manual_seed(0)
+    times = (48 * torch.rand(48, generator=rng, dtype=torch.float64) ** 3).sort().values
+    y = torch.sin(times / 5)[None, :, None].expand(NUM_SERIES, -1, NUM_VARIABLES).float()
+    module = learnt([(times, y, torch.ones_like(y, dtype=torch.bool))], num_inducing=40, horizon=480.0, kernel="rbf")
+    squares, counts = module.gp.spread.phases.sum(-1)
+    assert bool((squares < 3 * counts).all())

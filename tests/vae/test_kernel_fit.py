@@ -6,6 +6,7 @@ from gpytorch.likelihoods import GaussianLikelihood
 from torch import Tensor
 from torch.distributions import MultivariateNormal
 
+from gpvae.vae import wave_kernel
 from gpvae.vae.kernel_fit import LogEvidence, fit_series
 from gpvae.vae.wave_kernel import WaveKernel
 
@@ -41,3 +42,12 @@ def test_lengthscales_are_found_at_any_times(evenly: bool) -> None:
     kernel, likelihood = WaveKernel("matern12", 2), GaussianLikelihood(batch_shape=torch.Size([2])).double()
     fit_series(kernel, likelihood, times, y.permute(2, 0, 1), torch.ones(1, 2, 80))
     torch.testing.assert_close(kernel.lengthscale.detach().flatten(), lengthscales, rtol=0.35, atol=0.0)
+
+
+def test_latents_are_the_same_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit: large matrices are computed latent by latent."""
+    kernel, x = WaveKernel("matern32", 3, [24.0, 12.0]), torch.rand(40, 1, generator=RNG, dtype=torch.float64)
+    kernel.lengthscale = torch.tensor([0.3, 1.0, 5.0])[:, None, None]
+    together = kernel(x, x).to_dense()
+    monkeypatch.setattr(wave_kernel, "MANY", 1)
+    assert torch.equal(kernel(x, x).to_dense(), together)

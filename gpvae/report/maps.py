@@ -1,0 +1,48 @@
+"""Maps of locations, coloured by their scores."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from gpvae.plotting.canvas import LABEL, add_colour_bar, blank_figure, style_axes
+from gpvae.report.groups import Entry
+from gpvae.results.location_table import FILE_NAME, LocationScore, read_locations
+
+#: Width and height of a map in inches.
+WIDTH, HEIGHT = 3.5, 3.0
+#: Fewer locations are no map; more would make the page large.
+MIN_LOCATIONS, MAX_LOCATIONS = 2, 2000
+
+
+def locations_of(entry: Entry) -> list[LocationScore]:
+    """The scores of the locations of an experiment, from its first run that has them; empty if there is no map."""
+    found = next(filter(None, (read_locations(run.folder / FILE_NAME) for run in entry.runs)), [])
+    return found if MIN_LOCATIONS <= len(found) <= MAX_LOCATIONS else []
+
+
+def plot_map(scores: Sequence[LocationScore], limits: tuple[float, float]) -> Figure:
+    """Draw locations by longitude and latitude, coloured by skill against climatology.
+
+    Args:
+        scores: Scores of the locations.
+        limits: Lowest and highest skill of the colour scale.
+    """
+    figure, ax = blank_figure(WIDTH, HEIGHT, 72)
+    longitude, latitude, skill = (
+        np.array([getattr(score, name) for score in scores]) for name in ("longitude", "latitude", "skill_climatology")
+    )
+    size = float(np.clip(1500 / len(scores), 6, 60))
+    drawn = ax.scatter(longitude, latitude, c=skill, s=size, cmap="cividis", vmin=limits[0], vmax=limits[1])
+    ax.set_aspect(1 / np.cos(np.radians(latitude.mean())), adjustable="datalim")
+    ax.set_xlabel("degrees east", fontsize=LABEL)
+    ax.set_ylabel("degrees north", fontsize=LABEL)
+    style_axes(ax)
+    add_colour_bar(ax, drawn, "skill")
+    return figure
+
+
+def colour_range(maps: Sequence[Sequence[LocationScore]]) -> tuple[float, float]:
+    """One colour scale for all maps: from the 2nd to the 98th percentile of skill."""
+    low, high = np.percentile([score.skill_climatology for scores in maps for score in scores], [2, 98])
+    return float(low), float(max(high, low + 0.05))

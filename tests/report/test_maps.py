@@ -1,0 +1,44 @@
+"""Maps of locations."""
+
+from pathlib import Path
+
+import numpy as np
+
+from gpvae.report.maps import MAX_LOCATIONS, colour_range, plot_map
+from gpvae.report.page import write_report
+from gpvae.results.location_table import FILE_NAME, LocationScore, read_locations, write_locations
+from tests.report.made import config, write_run
+from tests.report.reading import Page
+
+
+def scores(num: int = 4) -> list[LocationScore]:
+    return [LocationScore(i, 50.0 + i, -3.0 + i, 10, 0.5, 0.1 * i) for i in range(num)]
+
+
+def test_a_page_has_a_map_for_each_method_with_locations(tmp_path: Path) -> None:
+    one, other = (write_run(tmp_path / name / "seed_0", 0, config(name)) for name in ("OVC", "OHSGPR"))
+    write_locations(scores(), one / FILE_NAME)
+    (other / FILE_NAME).write_text("location,latitude\n1,nonsense\n")
+    write_report([tmp_path], tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "Skill against climatology at every location" in Page(text).text
+    assert text.count('aria-label="Map: skill of OVC"') == 1
+    assert "Map: skill of OHSGPR" not in text
+
+
+def test_there_is_no_map_without_locations_or_with_too_many(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "OVC" / "seed_0", 0, config())
+    for found in (scores(1), scores(MAX_LOCATIONS + 1)):
+        write_locations(found, folder / FILE_NAME)
+        write_report([tmp_path], tmp_path / "page.html")
+        assert "Skill against climatology at every location" not in (tmp_path / "page.html").read_text()
+
+
+def test_scores_come_back_and_colours_are_those_of_skill(tmp_path: Path) -> None:
+    write_locations(scores(), tmp_path / FILE_NAME)
+    assert read_locations(tmp_path / FILE_NAME) == scores()
+    assert read_locations(tmp_path / "none.csv") == []
+    (drawn,) = plot_map(scores(), (0.0, 0.3)).axes[0].collections
+    np.testing.assert_allclose(drawn.get_array(), [0.0, 0.1, 0.2, 0.3])
+    low, high = colour_range([scores(), scores(2)])
+    assert 0 <= low < high <= 0.3
