@@ -248,8 +248,10 @@ class PredictiveGP(Transactional):
         if not self.posterior.started:
             return
         last = self.inputs.high.nan_to_num(neginf=0.0)  # early versions did not count inputs
-        f = self._marginals(last.expand(1, max(1, int(self.input_dim))))
-        if not bool(torch.isfinite(f.mean).all() and (f.stddev > 0).all() and torch.isfinite(f.stddev).all()):
+        x = last.expand(1, max(1, int(self.input_dim)))
+        y = self.predict(self.inputs.times(last.cpu()[None].numpy()) if self.inputs.are_times else x)
+        numbers = torch.cat([y.mean, y.variance.log()] if is_gaussian(self.likelihood) else [y.mean])
+        if not bool(torch.isfinite(numbers).all()):
             raise ValueError("predictions are not finite")
 
     def _checked_inputs(self, x: Arrays, *, learn: bool = False, batched: bool = False) -> Tensor:
