@@ -81,7 +81,7 @@ class TaskReport(ResultsWriter, Callback):
         """Compare the predictions of a batch with references."""
         module, comparison = continual_module(pl_module, "TaskReport"), self._comparison_for(trainer)
         if comparison is not None and _after_a_task(trainer, module) and isinstance(outputs, Mapping):
-            comparison.catch_up(int(module.learned))
+            comparison.catch_up(module.learned)
             comparison.add(dataloader_idx, batch, outputs["predictive"])
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -89,7 +89,7 @@ class TaskReport(ResultsWriter, Callback):
         module, comparison = continual_module(pl_module, "TaskReport"), self._comparison_for(trainer)
         if not _after_a_task(trainer, module):
             return
-        after_task = int(module.learned)
+        after_task = module.learned
         self.table.drop_after(after_task)
         compared = [] if comparison is None else comparison.scores(module)
         locations = [] if comparison is None else comparison.locations(module)
@@ -213,7 +213,7 @@ class TaskReport(ResultsWriter, Callback):
 def _after_a_task(trainer: Trainer, module: ContinualModule) -> bool:
     """Whether this is a validation of a fit, and the present task has ended."""
     fitting = trainer.state.fn == TrainerFn.FITTING and not trainer.sanity_checking
-    return fitting and 0 < int(module.learned) == int(module.begun)
+    return fitting and 0 < module.learned == module.begun
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:

@@ -105,7 +105,7 @@ def test_the_density_of_a_mixture_is_the_mean_of_its_components() -> None:
     y, mask = torch.randn(2, 3, 4), torch.rand(2, 3, 4) > 0.3
     components = torch.distributions.Normal(means, scales)
     expected = torch.where(mask, components.log_prob(y).exp().mean(0).log(), 0.0)
-    torch.testing.assert_close(mixture_log_prob(components, y.where(mask, torch.nan), mask), expected)
+    torch.testing.assert_close(mixture_log_prob(means, scales, y.where(mask, torch.nan), mask), expected)
 
 
 @pytest.mark.parametrize(
