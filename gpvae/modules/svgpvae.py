@@ -266,7 +266,8 @@ class SVGPVAE(VAEModule):
         self._refuse(*self._losses.check())
         super().on_save_checkpoint(checkpoint)
 
-    def _total(self, value: Tensor) -> Tensor:  # a field is the same on all processes
+    def _total(self, value: Tensor) -> Tensor:
+        """The sum over processes of a value of their series; a field is the same on all of them."""
         return sum_over_processes(value) if self.vae.field is None else value
 
     def _diverged(self, what: str, step: int) -> FloatingPointError:
