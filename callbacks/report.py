@@ -181,7 +181,7 @@ class TaskReport(ResultsWriter, Callback):
         known = {name: value for name, value in scores.items() if not math.isnan(value)}
         matrix = self.matrix(self.metrics[0])
         columns = ["after task", *(f"task {j + 1}" for j in range(matrix.shape[1]))]
-        rows = [[i + 1, *(f"{v:.3f}" if v == v else "" for v in row)] for i, row in enumerate(matrix.tolist())]
+        rows = [[i + 1, *("" if math.isnan(v) else f"{v:.3f}" for v in row)] for i, row in enumerate(matrix.tolist())]
         for logger in trainer.loggers:
             log_table(logger, f"{self.metrics[0]}_of_tasks", columns, rows, learned)
             log_end(logger, options, known, learned)

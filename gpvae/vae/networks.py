@@ -59,6 +59,10 @@ class Clock(nn.Module):
             self._last = times, torch.cat([phases.cos(), phases.sin()], -1).to(torch.get_default_dtype())
         return self._last[1]
 
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        self._last = None
+        super()._load_from_state_dict(*args, **kwargs)
+
 
 class Encoder(nn.Module):
     """y_t → pseudo-observations ỹ_t of the latents, and their variances ṽ_t.

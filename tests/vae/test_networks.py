@@ -6,6 +6,7 @@ from torch import Tensor
 
 from gpvae.modules import SVGPVAE
 from gpvae.vae.bound import mixture_log_prob
+from gpvae.vae.networks import Clock
 from gpvae.vae.principal_components import PrincipalComponents
 from tests.vae.learning import Data, learn
 
@@ -125,3 +126,10 @@ def test_contradictory_noise_is_refused() -> None:
 def test_latents_are_no_more_than_variables_by_default() -> None:
     assert SVGPVAE(num_variables=7).vae.kernel.batch_shape == (7,)
     assert SVGPVAE(num_variables=70).vae.kernel.batch_shape == (20,)
+
+
+def test_a_clock_has_the_periods_of_a_state_that_is_loaded() -> None:
+    times, clock, other = torch.arange(5.0), Clock([24.0]), Clock([12.0])
+    assert not torch.equal(clock(times), other(times))
+    clock.load_state_dict(other.state_dict())
+    assert torch.equal(clock(times), other(times))
