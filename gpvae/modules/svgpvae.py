@@ -86,7 +86,7 @@ class SVGPVAE(VAEModule):
         left_out: Share of the times that are hidden from the encoder, drawn for each series and step, so that networks
             learn to predict values they do not see; 0 in the paper.
         step_precision: Floating point type of training steps once the kernel is fixed; `float64` takes up to twice the
-            time. What is computed once a task is always in float64, and so are steps on values beyond 100.
+            time. What is computed once per task is always in float64, and so are steps on values beyond 100.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
     """
