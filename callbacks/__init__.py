@@ -2,7 +2,7 @@
 
 from gpvae.utils.extras import require
 
-require("lightning", "train", "callbacks has callbacks of Lightning", ImportError)
+require("lightning", "train", "callbacks defines callbacks of Lightning", ImportError)
 
 from callbacks.checkpoint import TaskCheckpoint
 from callbacks.clock import TaskClock

@@ -2,7 +2,7 @@
 
 from gpvae.utils.extras import require
 
-require("lightning", "train", "datamodules has data modules of Lightning", ImportError)
+require("lightning", "train", "datamodules defines LightningDataModules", ImportError)
 
 from datamodules.covid import Covid
 from datamodules.data_table import DataTable

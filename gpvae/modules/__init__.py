@@ -2,7 +2,7 @@
 
 from gpvae.utils.extras import require
 
-require("lightning", "train", "gpvae.modules has modules of Lightning", ImportError)
+require("lightning", "train", "gpvae.modules defines LightningModules", ImportError)
 
 from gpvae.modules.base import ContinualModule
 from gpvae.modules.configuration import check_same_configuration
