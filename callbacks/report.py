@@ -30,7 +30,7 @@ class TaskReport(ResultsWriter, Callback):
 
     `task_metrics.csv`, in the run folder, has the columns after_task, task, metric, variable and value. A row without a
     task is over the points of all tasks seen, a row without a variable over all variables. `foresight.csv` has
-    prequential scores: how well each task was predicted before it was learnt, by lead time. `location_scores.csv` has
+    prequential scores: how well each task was predicted before it was learnt, by lead time. `skill_by_location.csv` has
     the scores of every location after the last task, for series.
 
     Args:

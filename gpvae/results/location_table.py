@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gpvae.utils.atomic import replacing
 
-FILE_NAME = "location_scores.csv"
+FILE_NAME = "skill_by_location.csv"
 
 
 class LocationScore(NamedTuple):
