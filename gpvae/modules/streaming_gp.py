@@ -251,7 +251,7 @@ class StreamingGP(ContinualModule):
         """Warn with the number of variables that the whole stream needs, if they were too few."""
         if ResolutionWarning in self._warned:
             kernel = self.gp.strongest()[0] if isinstance(self.gp, Bank) else self.gp.kernel
-            warn_unresolved(self.gp.inducing, kernel, self.gp.left_over, stacklevel=3)
+            warn_unresolved(self.gp.inducing, kernel, self.gp.left_over, stacklevel=2)
 
     def on_validation_epoch_end(self) -> None:
         """Also log the bound on the log evidence of all data so far."""
