@@ -201,9 +201,13 @@ def test_part_of_a_task_is_refused_where_all_is_needed() -> None:
         learn(module("OSGPR"), toy(batch_size=5, num_test=16))
 
 
-def test_warnings_are_not_attributed_to_lightning() -> None:
-    """Lightning would print them after the path of its own file."""
+@pytest.mark.parametrize(("num_tasks", "num_warnings"), [(1, 1), (2, 2), (3, 2)])
+def test_too_few_variables_are_warned_about_at_first_and_at_the_end(num_tasks: int, num_warnings: int) -> None:
+    """Not in the name of Lightning, which would print the path of its own file before them."""
     with pytest.warns(ResolutionWarning) as caught:
-        learn(StreamingGP("CosS", 2, hyperparameters="fixed", lengthscale=0.05, noise=0.001), toy())
+        learn(
+            StreamingGP("CosS", 2, hyperparameters="fixed", lengthscale=0.05, noise=0.001),
+            Toy("figure_1", num_tasks=num_tasks),
+        )
     files = [Path(found.filename).name for found in caught if found.category is ResolutionWarning]
-    assert files == ["streaming_gp.py"] * 2
+    assert files == ["streaming_gp.py"] * num_warnings
