@@ -203,9 +203,8 @@ class SavedPointRun(SavedRun[StreamingGP]):
             grid = torch.linspace(low, high, NUM_POINTS, dtype=torch.float64)[:, None]
             x = self._as_given(grid, 0)
         predicted = self.predict(x, quantiles=(0.05, 0.95)).sortby(self.inputs[0])
-        return predicted_points_figure(
-            predicted, observed, f"After {counted(self.num_tasks, 'task')} of {self._name}", dpi
-        )
+        title, target = f"After {counted(self.num_tasks, 'task')} of {self._name}", self.description.get("target", "y")
+        return predicted_points_figure(predicted, observed, title, dpi, target=target)
 
     def _describe_data(self) -> str:
         if not self.num_tasks:
