@@ -60,7 +60,11 @@ def load() -> None:
 
 def _module() -> types.ModuleType:
     """The module `torch.second`, of which torch requires these functions."""
-    seed = torch.ops.second_device.seed
+
+    def seed(value: int) -> None:
+        """Seeds of 64 bits, with or without a sign."""
+        torch.ops.second_device.seed((value + 2**63) % 2**64 - 2**63)
+
     functions: dict[str, Any] = {
         "is_available": lambda: True,
         "is_initialized": lambda: True,

@@ -50,3 +50,9 @@ def test_float64_can_be_refused() -> None:
     with without_float64(), pytest.raises(TypeError, match="no float64"):
         torch.zeros(2, dtype=torch.float64, device=NAME)
     assert torch.zeros(2, dtype=torch.float64, device=NAME).dtype == torch.float64
+
+
+def test_any_seed_of_the_host_is_one_of_the_device() -> None:
+    for seed in (0, -1, 2**63, 2**64 - 1):
+        torch.manual_seed(seed)
+    torch.manual_seed(0)
