@@ -139,13 +139,13 @@ def choose(args: Namespace) -> None:
                     {"data": case.data, "setting": case.setting, "grid": name, "score": statistics.mean(scores)}
                 )
     columns = ["data", "setting", "grid", "score"]
-    title = "Mean log density a training point, each task predicted before it is learnt; higher is better"
+    title = "Mean log density per training point, each task predicted before it is learnt; higher is better"
     table(title, columns, [[*(r[key] for key in columns[:3]), f"{r['score']:.3f}"] for r in rows])
     save("bank_grids", rows, args.output, {f"{r['data']}, {r['setting']}: {r['grid']}": r["score"] for r in rows})
 
 
 def prequential(case: Case, seed: int, shape: tuple[int, int], noise_range: tuple[float, float]) -> float:
-    """Log density a training point that a bank predicts, task by task."""
+    """Log density per training point that a bank predicts, task by task."""
     tasks = case.tasks(seed)
     kernel, likelihood = fit(tasks, case.family())
     num = shape[0] * shape[1]

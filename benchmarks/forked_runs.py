@@ -10,10 +10,9 @@ from pathlib import Path
 
 import torch
 
+import gpvae.cli.lightning_cli  # noqa: F401 (imported once, for all runs)
 from gpvae.cli import main
-from gpvae.cli.lightning_cli import StreamCLI  # imported once, for all runs
 
-__all__ = ["ForkedRun", "StreamCLI"]
 #: Seconds within which the other processes must end after one was killed.
 PATIENCE = 60.0
 
@@ -66,12 +65,16 @@ class ForkedRun:
     @property
     def is_running(self) -> bool:
         """Whether all processes run."""
+        return self._num_ended() == 0
+
+    def _num_ended(self) -> int:
+        """The number of processes that have ended; their exit codes are kept."""
         for pid in self.pids:
             if pid not in self._codes:
                 ended, status = os.waitpid(pid, os.WNOHANG)
                 if ended:
                     self._codes[pid] = os.waitstatus_to_exitcode(status)
-        return not self._codes
+        return len(self._codes)
 
     def kill(self, rank: int | None = None) -> bool:
         """Kill all processes, or one, whereupon the others must end; return whether all were running.
@@ -88,8 +91,7 @@ class ForkedRun:
         for pid in self.pids if rank is None else [self.pids[rank]]:
             os.kill(pid, signal.SIGKILL)
         begun = time.monotonic()
-        while len(self._codes) < len(self.pids):
-            _ = self.is_running
+        while self._num_ended() < len(self.pids):
             time.sleep(0.005)
             if time.monotonic() - begun > PATIENCE:
                 for pid in set(self.pids) - self._codes.keys():
@@ -103,8 +105,7 @@ class ForkedRun:
         Raises:
             RuntimeError: The run failed.
         """
-        while len(self._codes) < len(self.pids):
-            _ = self.is_running
+        while self._num_ended() < len(self.pids):
             time.sleep(0.005)
         for rank, pid in enumerate(self.pids):
             if self._codes[pid]:

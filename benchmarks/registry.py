@@ -64,7 +64,7 @@ COMMANDS = {
     "foresight": "how well tasks are foreseen, and what 90 % intervals hold, by lead time: a quarter of an hour",
     "held_out_locations": "scores at locations never seen, beside interpolation: a quarter of an hour",
     "kills": "kills runs of every kind at random times and resumes them: a few seconds for each",
-    "start_up": "CPU seconds until commands answer, beside another checkout (`--against`): a few minutes",
+    "start_up": "CPU seconds until commands answer, beside another checkout (`--other`): a few minutes",
     "shared_precision": "scores with one precision for all series and with one for each: a quarter of an hour",
     "reproduce": "the experiments of the paper: hours",
 }

@@ -1,6 +1,6 @@
 """CPU seconds until commands answer: the first step of the ERA5 run, `summary` and `--version`, beside `import torch`.
 
-With `--against`, the folder of another checkout, both take turns, and the ratios of their medians are reported.
+With `--other`, the folder of another checkout, both take turns, and the ratios of their medians are reported.
 """
 
 import os
@@ -33,10 +33,10 @@ COMMANDS = {
 
 def main() -> None:
     options = parser(__doc__)
-    options.add_argument("--against", type=Path, help="folder of another checkout")
+    options.add_argument("--other", type=Path, help="folder of another checkout")
     options.add_argument("--repeats", type=int, default=3)
     args = options.parse_args()
-    checkouts = {"this": Path(__file__).parents[1], **({"other": args.against.resolve()} if args.against else {})}
+    checkouts = {"this": Path(__file__).parents[1], **({"other": args.other.resolve()} if args.other else {})}
     measured: dict[str, dict[str, list[float]]] = {name: {side: [] for side in checkouts} for name in COMMANDS}
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "task_metrics.csv").write_text(SCORES)

@@ -139,7 +139,8 @@ def serve(case: list[Any]) -> None:
             counter = counter or Counter(case)
             answer: object = counter.count(number)
         elif what == "begin":
-            answer = steps.begin(number) is None
+            steps.begin(number)
+            answer = None
         else:
             begin = time.process_time()
             for _ in range(number):
@@ -212,7 +213,7 @@ def main() -> None:
             for count, milliseconds in zip(counts, times, strict=True):
                 row += [count, milliseconds]
             name = f"{model}, task {task}, {series} series"
-            headline[f"{name}: ms a step"] = times[0]
+            headline[f"{name}: ms per step"] = times[0]
             if args.other:
                 row.append(times[1] / times[0])
                 headline[f"{name}: other / this"] = times[1] / times[0]
@@ -221,8 +222,8 @@ def main() -> None:
         for ask in workers:
             ask("end")
     what = "launches / synchronisations / uploads / draws on the host"
-    columns = ["model", "task", "series", what, "CPU ms a step"]
-    columns += [f"other: {what}", "other: CPU ms a step", "other / this"] if args.other else []
+    columns = ["model", "task", "series", what, "CPU ms per step"]
+    columns += [f"other: {what}", "other: CPU ms per step", "other / this"] if args.other else []
     table(f"A training step with M = {args.num_inducing}, on one thread", columns, rows)
     save("step_cost", [dict(zip(columns, row, strict=True)) for row in rows], args.output, headline)
     return None

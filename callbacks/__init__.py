@@ -2,17 +2,17 @@
 
 from gpvae.utils.extras import require
 
-require("lightning", "train", "callbacks has callbacks of Lightning", ImportError)
+require("lightning", "train", "callbacks defines callbacks of Lightning", ImportError)
 
-from callbacks.checkpoint import TaskCheckpoint  # noqa: E402
-from callbacks.clock import TaskClock  # noqa: E402
-from callbacks.continual import ContinualLearning  # noqa: E402
-from callbacks.figures import TaskFigures  # noqa: E402
-from callbacks.location_scores import LocationScores  # noqa: E402
-from callbacks.predictions.csv import PredictionTable  # noqa: E402
-from callbacks.predictions.netcdf import NetCDFPredictions  # noqa: E402
-from callbacks.progress import TaskProgress  # noqa: E402
-from callbacks.report import TaskReport  # noqa: E402
+from callbacks.checkpoint import TaskCheckpoint
+from callbacks.clock import TaskClock
+from callbacks.continual import ContinualLearning
+from callbacks.figures import TaskFigures
+from callbacks.location_scores import LocationScores
+from callbacks.predictions.csv import PredictionTable
+from callbacks.predictions.netcdf import NetCDFPredictions
+from callbacks.progress import TaskProgress
+from callbacks.report import TaskReport
 
 __all__ = [
     "ContinualLearning",

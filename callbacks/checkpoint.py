@@ -68,7 +68,7 @@ class TaskCheckpoint(ResultsWriter, Checkpoint):
             if not (self.keep_tasks and module.learned == module.begun):
                 self._save(trainer, "last.ckpt")
                 return
-            saved = self._save(trainer, f"task_{int(module.learned):02d}.ckpt")
+            saved = self._save(trainer, f"task_{module.learned:02d}.ckpt")
             if saved is not None and trainer.is_global_zero:
                 with _writing(saved.with_name("last.ckpt")) as unfinished:
                     shutil.copyfile(saved, unfinished)

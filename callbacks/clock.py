@@ -60,7 +60,7 @@ class TaskClock(ResultsWriter, Callback):
     def _write(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Write once a task has been learnt."""
         module = continual_module(pl_module, "TaskClock")
-        if not 0 < int(module.learned) == int(module.begun):  # alike on all processes
+        if not 0 < module.learned == module.begun:  # alike on all processes
             return
         folder = self.results_folder(trainer)  # every process must ask
         if folder is not None and trainer.is_global_zero:

@@ -76,7 +76,7 @@ class Comparison:
 
     def scores(self, module: ContinualModule) -> list[Score]:
         """Skill, and RMSE in physical units; every process must call this."""
-        scores = self._errors.compute(int(module.learned), variable_names(self.stream), module.device)
+        scores = self._errors.compute(module.learned, variable_names(self.stream), module.device)
         return [score for score in scores if self.stream.scores_all_tasks or score.task is not None]
 
     def locations(self, module: ContinualModule) -> list[LocationScore]:

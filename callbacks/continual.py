@@ -107,7 +107,7 @@ class ContinualLearning(Callback):
         """Begin the task of the epoch, or attach its data again in a resumed run; unless that is done already."""
         module, stream = module_and_stream(trainer, "ContinualLearning")
         task = stream.task_of_epoch(trainer.current_epoch)
-        learned, begun = int(module.learned), int(module.begun)
+        learned, begun = module.learned, module.begun
         if learned == task + 1 or (begun == task + 1 and module.attached):
             return
         if learned != task:

@@ -48,7 +48,7 @@ class LocationScores(ResultsWriter, Callback):
         """Score, write and print."""
         module, stream = module_and_stream(trainer, "LocationScores")
         folder = self.results_folder(trainer)  # every process must ask
-        if not isinstance(stream, SeriesStream) or stream.test_locations is None or not int(module.learned):
+        if not isinstance(stream, SeriesStream) or stream.test_locations is None or not module.learned:
             return
         assert isinstance(module, SVGPVAE)
         scores = location_scores(module, stream, (trainer.global_rank, trainer.world_size))
@@ -86,8 +86,8 @@ def location_scores(module: SVGPVAE, stream: SeriesStream, process: tuple[int, i
     by_method = {name: TaskScores(METRICS, stream.num_variables).to(module.device) for name in methods}
     with evaluating(module):
         for scores in by_method.values():
-            scores.reset(int(module.learned))
-        for task in range(int(module.learned)):
+            scores.reset(module.learned)
+        for task in range(module.learned):
             for batch in stream.location_loader(task, *process):
                 rows = batch.mask.flatten(1).any(1)
                 if not rows.any():
@@ -99,7 +99,7 @@ def location_scores(module: SVGPVAE, stream: SeriesStream, process: tuple[int, i
                     predictive = equal_mixture(Normal(predicted[0][some.mask], predicted[1][some.mask]))
                     by_method[name].update(task, predictive, some.y[some.mask], module.variable_of(some))
         names = [variable.short_name for variable in stream.variables] if stream.num_variables > 1 else []
-        return {name: scores.compute(int(module.learned), names) for name, scores in by_method.items()}
+        return {name: scores.compute(module.learned, names) for name, scores in by_method.items()}
 
 
 def _predictions(module: SVGPVAE, batch: SeriesBatch, distance: Tensor, seen: Tensor) -> dict[str, Sequence[Tensor]]:

@@ -30,7 +30,7 @@ class TaskReport(ResultsWriter, Callback):
 
     `task_metrics.csv`, in the run folder, has the columns after_task, task, metric, variable and value. A row without a
     task is over the points of all tasks seen, a row without a variable over all variables. `foresight.csv` has
-    prequential scores: how well each task was predicted before it was learnt, by lead time. `location_scores.csv` has
+    prequential scores: how well each task was predicted before it was learnt, by lead time. `skill_by_location.csv` has
     the scores of every location after the last task, for series.
 
     Args:
@@ -81,7 +81,7 @@ class TaskReport(ResultsWriter, Callback):
         """Compare the predictions of a batch with references."""
         module, comparison = continual_module(pl_module, "TaskReport"), self._comparison_for(trainer)
         if comparison is not None and _after_a_task(trainer, module) and isinstance(outputs, Mapping):
-            comparison.catch_up(int(module.learned))
+            comparison.catch_up(module.learned)
             comparison.add(dataloader_idx, batch, outputs["predictive"])
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -89,7 +89,7 @@ class TaskReport(ResultsWriter, Callback):
         module, comparison = continual_module(pl_module, "TaskReport"), self._comparison_for(trainer)
         if not _after_a_task(trainer, module):
             return
-        after_task = int(module.learned)
+        after_task = module.learned
         self.table.drop_after(after_task)
         compared = [] if comparison is None else comparison.scores(module)
         locations = [] if comparison is None else comparison.locations(module)
@@ -181,7 +181,7 @@ class TaskReport(ResultsWriter, Callback):
         known = {name: value for name, value in scores.items() if not math.isnan(value)}
         matrix = self.matrix(self.metrics[0])
         columns = ["after task", *(f"task {j + 1}" for j in range(matrix.shape[1]))]
-        rows = [[i + 1, *(f"{v:.3f}" if v == v else "" for v in row)] for i, row in enumerate(matrix.tolist())]
+        rows = [[i + 1, *("" if math.isnan(v) else f"{v:.3f}" for v in row)] for i, row in enumerate(matrix.tolist())]
         for logger in trainer.loggers:
             log_table(logger, f"{self.metrics[0]}_of_tasks", columns, rows, learned)
             log_end(logger, options, known, learned)
@@ -213,7 +213,7 @@ class TaskReport(ResultsWriter, Callback):
 def _after_a_task(trainer: Trainer, module: ContinualModule) -> bool:
     """Whether this is a validation of a fit, and the present task has ended."""
     fitting = trainer.state.fn == TrainerFn.FITTING and not trainer.sanity_checking
-    return fitting and 0 < int(module.learned) == int(module.begun)
+    return fitting and 0 < module.learned == module.begun
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:

@@ -81,9 +81,9 @@ class TaskFigures(ResultsWriter, Callback):
 
     def _draw_when_due(self, trainer: Trainer) -> None:
         module, stream = module_and_stream(trainer, "TaskFigures")
-        learned = int(module.learned)
+        learned = module.learned
         due = learned % self.every_n_tasks == 0 or learned == stream.num_learnt
-        under_way = int(module.begun) != learned
+        under_way = module.begun != learned
         if not self.enabled or learned <= self.drawn or not due or under_way:
             return
         self.drawn = learned
@@ -102,7 +102,7 @@ class TaskFigures(ResultsWriter, Callback):
         self, trainer: Trainer, module: ContinualModule, stream: TaskStream
     ) -> Iterator[tuple[str, str, Figure]]:
         """Tag, file name and figure of each figure that applies."""
-        learned = int(module.learned)
+        learned = module.learned
         for tag, figure in prediction_figures(module, stream, self.num_points, self.reconstruction, self.dpi):
             yield tag, f"{tag}_{learned:02d}", figure
         last = learned == stream.num_learnt

@@ -33,7 +33,7 @@ def prediction_figures(
         reconstruction: Add the finite-basis reconstruction, where the family has one.
         dpi: Pixels per inch.
     """
-    num_learnt = int(module.learned)
+    num_learnt = module.learned
     if isinstance(module, StreamingGP) and isinstance(stream, PointStream):
         if stream.input_dim == 1:
             yield "stream", stream_figure(module, stream.tasks, num_learnt, num_points, reconstruction, dpi)

@@ -152,7 +152,7 @@ class StreamCLI(LightningCLI):
         """Check the data before the results of an earlier run are moved away."""
         self.datamodule.prepare_data()
         self.datamodule.setup("fit")
-        for task in range(int(self.model.learned), self.datamodule.num_learnt):
+        for task in range(self.model.learned, self.datamodule.num_learnt):
             self.model.check_task(*self.datamodule.task_data(task))
         if self.trainer.fast_dev_run:  # type: ignore[attr-defined]
             return  # writes nothing
@@ -162,7 +162,7 @@ class StreamCLI(LightningCLI):
         if self._get(self.config, "ckpt_path") is None:
             run_folder.clear(folder)
         if self._changes:
-            record_changes(folder, int(self.model.learned), self._changes)
+            record_changes(folder, self.model.learned, self._changes)
 
     def _run_subcommand(self, subcommand: str) -> None:
         with ExitStack() as self._claims:
@@ -232,7 +232,7 @@ class StreamCLI(LightningCLI):
         if self.subcommand != "fit":
             return
         for name, (old, new) in changes.items():
-            rank_zero_info(f"From task {int(self.model.learned) + 1} on, {name} is {new}; it was {old}.")
+            rank_zero_info(f"From task {self.model.learned + 1} on, {name} is {new}; it was {old}.")
         for name, (_, new) in (data := accepted_data(checkpoint, self.datamodule)).items():
             rank_zero_info(f"Accepted: {name} are not those that were learnt ({new}). What was learnt stays.")
         self._changes = changes | data

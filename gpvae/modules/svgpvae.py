@@ -86,7 +86,7 @@ class SVGPVAE(VAEModule):
         left_out: Share of the times that are hidden from the encoder, drawn for each series and step, so that networks
             learn to predict values they do not see; 0 in the paper.
         step_precision: Floating point type of training steps once the kernel is fixed; `float64` takes up to twice the
-            time. What is computed once a task is always in float64.
+            time. What is computed once per task is always in float64, and so are steps on values beyond 100.
         num_samples: Number of samples of the latents in evaluation.
         seed: Seed of sampled points, of replayed times and of evaluation.
     """
@@ -235,7 +235,7 @@ class SVGPVAE(VAEModule):
             if is_finite(self.vae.kernel, self._optimised()):
                 raise
             raise self._diverged("the loss became NaN", batch_idx) from error
-        self._refuse(*self._losses.add(batch_idx, loss))
+        self._refuse(self._losses.add(batch_idx, loss))
         # DistributedDataParallel requires every parameter of the optimiser to take part in the loss.
         return loss + 0.0 * sum(p.sum() for p in frozen) if is_distributed() else loss
 
@@ -257,20 +257,22 @@ class SVGPVAE(VAEModule):
         self.log_step(logged, prog_bar="train/bound")
         return loss
 
-    def _refuse(self, step: int | None, loss: float) -> None:
-        if step is not None:
-            raise self._diverged(f"the loss became {loss}", step)
+    def _refuse(self, found: tuple[int, float] | None) -> None:
+        if found is not None:
+            raise self._diverged(f"the loss became {found[1]}", found[0])
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """As the base class; raise if the loss of any step so far was not finite."""
-        self._refuse(*self._losses.check())
+        self._refuse(self._losses.check())
         super().on_save_checkpoint(checkpoint)
 
-    def _total(self, value: Tensor) -> Tensor:  # a field is the same on all processes
+    def _total(self, value: Tensor) -> Tensor:
+        """The sum over processes of a value of their series; a field is the same on all of them."""
         return sum_over_processes(value) if self.vae.field is None else value
 
     def _diverged(self, what: str, step: int) -> FloatingPointError:
-        return divergence_error(what, self.begun, step, self.lr, self._task.max_abs_value() if self._task else 0.0)
+        assert self._task is not None
+        return divergence_error(what, self.begun, step, self.lr, self._task.max_abs_value())
 
     def frozen_parameters(self) -> list[nn.Parameter]:
         """The kernel after the first task, unless it is trained throughout."""
@@ -281,7 +283,7 @@ class SVGPVAE(VAEModule):
         """Consolidate posterior, encoder and decoder."""
         task = self._task
         assert task is not None
-        self._refuse(*self._losses.check())
+        self._refuse(self._losses.check())
         if not is_finite(self.vae.kernel, self._optimised()):
             raise self._diverged("a parameter became NaN or infinite", self.steps_taken)
         check_step_precision(task, self.begun)

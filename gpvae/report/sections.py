@@ -46,9 +46,9 @@ def group_section(group: Group, name: str, data: str, styles: Styles) -> Context
         "charts": _charts(compared, name, styles, on_common),
         "all_charts": _charts(group, f"{name}-all", styles, "") if common else [],
         "heat_maps": [
-            (describe(metric).label, maps)
+            (describe(metric).label, drawn)
             for metric in compared.metrics
-            if (maps := heat_maps(compared.entries, metric))
+            if (drawn := heat_maps(compared.entries, metric))
         ],
         "maps": _maps(group, name),
         "averaged": f"Mean over seeds{on_common}" if compared.has_means else f"On {_single_seed(compared)}",

@@ -1,4 +1,7 @@
-"""Scores of every location of a run, as a file in its folder."""
+"""Scores of every location that a run has learnt, as a file in its folder.
+
+Those of locations held out from learning are in `location_metrics.csv`, see `callbacks.LocationScores`.
+"""
 
 import csv
 import math
@@ -8,7 +11,7 @@ from typing import NamedTuple
 
 from gpvae.utils.atomic import replacing
 
-FILE_NAME = "location_scores.csv"
+FILE_NAME = "skill_by_location.csv"
 
 
 class LocationScore(NamedTuple):

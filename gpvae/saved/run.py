@@ -44,7 +44,7 @@ class SavedRun(ABC, Generic[ModuleT]):
     @property
     def num_tasks(self) -> int:
         """The number of tasks that the run has learnt."""
-        return int(self.module.learned)
+        return self.module.learned
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -100,7 +100,7 @@ class SavedRun(ABC, Generic[ModuleT]):
         """Learn the tasks of a changed stream that are new; on any error the run stays as it was."""
         if self.module.begun != self.module.learned:
             raise ValueError(
-                f"the run in {self.folder} has stopped within task {int(self.module.begun)}: finish that first, with "
+                f"the run in {self.folder} has stopped within task {self.module.begun}: finish that first, with "
                 "`gpvae fit --ckpt_path last`"
             )
         staged = learn(self.folder, self._checkpoint, change_stream, self._allow, accept)
@@ -151,7 +151,7 @@ class SavedRun(ABC, Generic[ModuleT]):
     def __repr__(self) -> str:
         hparams = self.module.hparams
         options = ", ".join(f"{name}={hparams[name]}" for name in ("method", "num_inducing") if name in hparams)
-        under_way = f", and part of task {int(self.module.begun)}" if self.module.begun > self.module.learned else ""
+        under_way = f", and part of task {self.module.begun}" if self.module.begun > self.module.learned else ""
         lines = [
             f"{type(self).__name__}({str(self.folder)!r})",
             f"{type(self.module).__name__}({options}), {counted(self.num_tasks, 'task')} learnt{under_way}",

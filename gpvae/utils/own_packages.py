@@ -47,12 +47,13 @@ class LongNames(MetaPathFinder, Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module of the short name."""
         module = import_module(spec.name.removeprefix("gpvae."))
-        self.spec = module.__spec__
+        spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Keep the module as it is."""
-        module.__spec__ = self.spec
+        """Keep the module as it is, with its spec by the short name, which the import has replaced."""
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
 
 
 def register() -> None:

@@ -30,10 +30,8 @@ class Transactional(nn.Module):
             try:
                 yield
             except BaseException:
-                for part, state in before:
-                    nn.Module.load_state_dict(
-                        part, state, strict=False
-                    )  # a failed load may have moved buffers to files
+                for part, state in before:  # a failed load may have moved buffers to files, hence not strict
+                    nn.Module.load_state_dict(part, state, strict=False)
                 raise
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401

@@ -4,7 +4,6 @@ import math
 
 import torch
 from torch import Tensor
-from torch.distributions import Normal
 
 from gpvae.vae import normal
 from gpvae.vae.task_posterior import TaskPosterior
@@ -42,11 +41,10 @@ def total(log_prob: Tensor, weight: Tensor | None) -> Tensor:
     return by_series if weight is None else weight * by_series.sum(0, keepdim=True)
 
 
-def mixture_log_prob(components: Normal, y: Tensor, mask: Tensor) -> Tensor:
+def mixture_log_prob(means: Tensor, scales: Tensor, y: Tensor, mask: Tensor) -> Tensor:
     """The log density of observations `[B, T, V]` under equal mixtures of K components, `[K, B, T, V]`; 0 if masked.
 
     Predictions are such mixtures, so a scale that is trained on this density does not count the variance of f twice.
     """
-    y = torch.where(mask, y, 0.0).expand_as(components.loc)
-    log_prob = normal.log_prob(y, components.loc, components.scale).logsumexp(0)
-    return (log_prob - math.log(len(components.loc))) * mask
+    log_prob = normal.log_prob(torch.where(mask, y, 0.0).expand_as(means), means, scales).logsumexp(0)
+    return (log_prob - math.log(len(means))) * mask

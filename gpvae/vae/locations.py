@@ -89,6 +89,7 @@ class Locations(Resizable):
         if mean_errors is not None:
             assign(self.mean_errors, mean_errors)
         self.origin.fill_(int(origin.astype("datetime64[s]").astype(np.int64)))
+        self._paths = []
 
     def add(self, coordinates: Tensor, statics: Mapping[str, Tensor]) -> Tensor:
         """Add locations, standardised like the known ones, and return their indices."""
@@ -157,6 +158,10 @@ class Locations(Resizable):
             found = torch.from_numpy(np.stack(sun_path(np.datetime64(int(self.origin), "s") + hours))).to(times)
             self._paths = [*self._paths[1 - MAX_PATHS :], (times, found)]
         return found
+
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        self._paths = []
+        super()._load_from_state_dict(*args, **kwargs)
 
 
 def located(stream: Any) -> tuple[Tensor, dict[str, Tensor], np.datetime64, Tensor]:  # noqa: ANN401

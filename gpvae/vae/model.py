@@ -175,7 +175,7 @@ class GPVAE(nn.Module):
         if f.ndim == 3:
             return bound(q, self.decoder(f, clock, *place), y, mask, weight)
         mean, noise, means, scales = self.decoder.of_draws(f, clock, *place)
-        predicted = mixture_log_prob(Normal(means, scales, validate_args=False), y, mask)
+        predicted = mixture_log_prob(means, scales, y, mask)
         return bound(q, (mean, noise), y, mask, weight) + total(predicted, weight)
 
     @torch.no_grad()

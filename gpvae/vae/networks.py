@@ -59,6 +59,10 @@ class Clock(nn.Module):
             self._last = times, torch.cat([phases.cos(), phases.sin()], -1).to(torch.get_default_dtype())
         return self._last[1]
 
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        self._last = None
+        super()._load_from_state_dict(*args, **kwargs)
+
 
 class Encoder(nn.Module):
     """y_t → pseudo-observations ỹ_t of the latents, and their variances ṽ_t.
@@ -147,20 +151,20 @@ class Decoder(nn.Module):
         self.linear = nn.Linear(latent_dim, num_variables) if residual else None
         self.scale = silent_mlp(*sizes) if predicted_scale else None
 
-    def forward(self, f: Tensor, clock: Tensor, inputs: Tensor | None = None) -> tuple[Tensor, ...]:
+    def forward(self, f: Tensor, clock: Tensor, *place: Tensor) -> tuple[Tensor, ...]:
         """Mean and standard deviations of y, `[..., T, V]`, from latents `[..., L, T]` and the clock `[T, 2P]`.
 
         Args:
             f: The latents.
             clock: The clock.
-            inputs: Inputs that depend on the location, `[B, T, K]`.
+            place: Inputs that depend on the location, `[B, T, K]`, if there are any.
 
         Returns:
             The mean, the noise of the variables, and the predicted scale if there is one.
         """
-        linear, known = self._given(f, clock, inputs)
+        linear, known = self._given(f, clock, *place)
         mean = self._mean(linear, known)
-        return mean, *self._scales(mean, known)
+        return mean, *self._scales(mean, known, *place)
 
     def of_draws(self, f: Tensor, clock: Tensor, *place: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Mean and noise for the first of several draws of f, `[K, ...]`; means and predicted scales for all of them.
@@ -202,6 +206,9 @@ class LocationDecoder(Decoder):
     networks, which all locations share, are given this mean, the clock and the inputs of the location. Where functions
     represent a location less well than those that were seen, the last scale grows accordingly.
 
+    Outputs are `[..., B, T, V]`, from latents `[..., 1, L, T]` of a field. What it is given about B locations are their
+    inputs `[B, T, K]`, the functions there `[B, D]`, and the variance beyond that at locations seen, `[B, V]`.
+
     Args:
         latent_dim: Number of latent dimensions L.
         num_variables: Number of observed variables V.
@@ -222,22 +229,6 @@ class LocationDecoder(Decoder):
         super().__init__(num_variables, num_variables, num_hidden, networks="residual", **options)
         self.linear = nn.Linear(latent_dim, num_features * num_variables)
         self.num_features = num_features
-
-    def forward(  # type: ignore[override]
-        self, f: Tensor, clock: Tensor, inputs: Tensor, features: Tensor, excess: Tensor
-    ) -> tuple[Tensor, ...]:
-        """Mean and standard deviations of y, `[..., B, T, V]`, from latents `[..., 1, L, T]` of a field.
-
-        Args:
-            f: The latents.
-            clock: The clock `[T, 2P]`.
-            inputs: Inputs that depend on the location, `[B, T, K]`.
-            features: The functions at each location, `[B, D]`.
-            excess: Variance beyond that at the locations seen, `[B, V]`.
-        """
-        linear, known = self._given(f, clock, inputs, features, excess)
-        mean = self._mean(linear, known)
-        return mean, *self._scales(mean, known, inputs, features, excess)
 
     def _given(  # type: ignore[override]
         self, f: Tensor, clock: Tensor, inputs: Tensor, features: Tensor, excess: Tensor

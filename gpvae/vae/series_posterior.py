@@ -136,22 +136,20 @@ class SeriesPosterior(StreamingPosterior):
                 ) from error
         super().begin(kernel, x)
 
-    def compute_site(self, name: str, series: Tensor, compute: SiteOf, chunk_size: int | None = None) -> Site:
+    def compute_site(self, name: str, series: Tensor, compute: SiteOf) -> Site:
         """Compute a site with a row for each series of this process, for some series at a time.
 
         Args:
             name: Name of the site.
             series: The series of this process.
             compute: Computes the site of some series.
-            chunk_size: Number of series at a time; `chunk_size` of the posterior if not given.
         """
 
         def parts(chunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
             site = compute(chunk)
             return site.c, site.h, site.G
 
-        chunk_size = chunk_size or self.chunk_size
-        return Site(*compute_rows(self.row_store(name), ("c", "h", "G"), series, chunk_size, parts))
+        return Site(*compute_rows(self.row_store(name), ("c", "h", "G"), series, self.chunk_size, parts))
 
     def end_series(
         self,
@@ -162,7 +160,6 @@ class SeriesPosterior(StreamingPosterior):
         mask: Tensor | None = None,
         keep: Callable[[Tensor], Tensor] | None = None,
         matrix: Callable[[Tensor], Tensor] = lambda kept: kept,
-        chunk_size: int | None = None,
     ) -> None:
         """Consolidate a task.
 
@@ -173,7 +170,6 @@ class SeriesPosterior(StreamingPosterior):
             mask: Which values of all series are observed, `[S, T, V]`; all if not given.
             keep: Computes what is kept of the precisions of some series, if not the matrices.
             matrix: Computes G, given what is kept of it.
-            chunk_size: Number of series at a time, see `compute_site`.
         """
         series, name = self.own_series(num_series), _task_name(int(self.num_ended) + 1)
         if self.shared_precision is None and mask is not None and not observed_alike(mask, series):
@@ -193,7 +189,7 @@ class SeriesPosterior(StreamingPosterior):
             site = self.compute_site(name, series, lambda chunk: compute(chunk).with_precision(G))
             site = replace(site, G=shape)
         else:
-            site, scale = self.compute_site(name, series, own, chunk_size), torch.ones_like(frame.L[:1, :1, :1])
+            site, scale = self.compute_site(name, series, own), torch.ones_like(frame.L[:1, :1, :1])
         self.end(frame, site)
         if self.shared_precision is None:
             assign(self.scale, scale)

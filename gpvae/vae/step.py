@@ -16,7 +16,7 @@ from gpvae.vae.replay import Replay
 from gpvae.vae.task import SeriesTask
 
 
-class Noise(NamedTuple):
+class StepNoise(NamedTuple):
     """The random numbers of a step, from a single draw.
 
     Attributes:
@@ -76,7 +76,7 @@ class Step(NamedTuple):
         whole = task.series, task.times, *next(task.chunks())
         return cls(task, *whole, series, sample_of, field.num_values, num_series)
 
-    def noise(self, draws: Draws, left_out: float, replay: Replay | None) -> Noise:
+    def noise(self, draws: Draws, left_out: float, replay: Replay | None) -> StepNoise:
         """Draw all random numbers of the step at once.
 
         Args:
@@ -90,13 +90,13 @@ class Step(NamedTuple):
         drawn = draws.normal(self.series, sum(sizes), dtype=self.task.dtype)
         own, hidden, past = drawn.split(sizes, -1)
         own = own.unflatten(-1, latents).transpose(0, 1)
-        return Noise(
+        return StepNoise(
             own if len(own) > 1 else own[0],
             (hidden < NormalDist().inv_cdf(left_out))[..., None] if left_out > 0 else None,
             past.unflatten(-1, replayed) if replayed else None,
         )
 
-    def bound(self, noise: Noise) -> Tensor:
+    def bound(self, noise: StepNoise) -> Tensor:
         """The bound per value."""
         features, past = self.task.features_and_past(self.times, self.series)
         seen = self.mask if noise.left_out is None else self.mask & ~noise.left_out
@@ -105,7 +105,7 @@ class Step(NamedTuple):
         )
         return bound.sum() / self.num_values
 
-    def disagreement(self, replay: Replay, noise: Noise, number: int) -> Tensor:
+    def disagreement(self, replay: Replay, noise: StepNoise, number: int) -> Tensor:
         """The mean KL between the outputs of the previous decoder and the present one for past latents.
 
         Args:

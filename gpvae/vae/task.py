@@ -14,6 +14,8 @@ from gpvae.vae.shared_times import TimeFeatures
 
 #: Number of series whose observations are read at a time.
 CHUNK_SIZE = 1024
+#: Largest absolute value in a task whose steps may be less precise than float64; scaled data are well within it.
+MAX_VALUE = 100.0
 
 
 class TaskData:
@@ -52,7 +54,8 @@ class SeriesTask(TaskData):
         y: Observations `[S, T, V]`.
         mask: Which of them are observed, `[S, T, V]`.
         fixed: Neither kernel nor inducing variables are trained, so features and past are computed once.
-        dtype: Floating point type of the sums over times, if features are fixed.
+        dtype: Floating point type of the sums over times, if features are fixed and values at most `MAX_VALUE`; else
+            float64.
     """
 
     @torch.no_grad()
@@ -67,7 +70,7 @@ class SeriesTask(TaskData):
         dtype: torch.dtype = torch.float64,
     ) -> None:
         super().__init__(vae, times, y, mask)
-        self.dtype = dtype if fixed else torch.float64
+        self.dtype = dtype if fixed and self.max_abs_value() <= MAX_VALUE else torch.float64
         self.frame, self.transport = vae.posterior.task_frame(vae.kernel)
         self._fixed = self._condensed() if fixed else None
 

@@ -78,7 +78,7 @@ def test_skill_uses_training_values_of_learnt_tasks_alone(tmp_path: Path) -> Non
 def test_locations_together_have_the_score_of_the_stream(tmp_path: Path) -> None:
     _, stream, _ = run(tmp_path, num_tasks=2)
     table = TaskTable.read(tmp_path / "task_metrics.csv").scores
-    locations = read_locations(tmp_path / "location_scores.csv")
+    locations = read_locations(tmp_path / "skill_by_location.csv")
     assert [score.location for score in locations] == list(range(stream.num_series))
     assert [score.latitude for score in locations] == stream.description.coordinates.latitude.tolist()
     total = sum(score.num_values * score.rmse**2 for score in locations)

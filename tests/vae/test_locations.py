@@ -49,6 +49,18 @@ def test_the_sun_is_that_of_the_data() -> None:
     assert not torch.equal(locations.inputs(later, torch.arange(4))[..., 0], expected)
 
 
+def test_the_sun_of_a_state_that_is_loaded_is_counted_from_its_origin() -> None:
+    times, later = torch.arange(24, dtype=torch.float64), Locations(["sun"])
+    later.set(COORDINATES, {}, ORIGIN + np.timedelta64(90, "D"))
+    loaded, again = build("sun"), build("sun")
+    for locations in (loaded, again):
+        assert not torch.equal(locations.inputs(times, torch.arange(4)), later.inputs(times, torch.arange(4)))
+    loaded.load_state_dict(later.state_dict())
+    again.set(COORDINATES, {}, ORIGIN + np.timedelta64(90, "D"))
+    for locations in (loaded, again):
+        assert torch.equal(locations.inputs(times, torch.arange(4)), later.inputs(times, torch.arange(4)))
+
+
 def test_positions_lie_on_the_sphere_and_hold_other_inputs_than_latitude_and_longitude() -> None:
     positions = build("latitude", "height", "sun").positions(torch.arange(4))
     assert positions.shape == (4, 4)

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from gpvae.modules import SVGPVAE
 from gpvae.vae.bound import mixture_log_prob
+from gpvae.vae.networks import Clock
 from gpvae.vae.principal_components import PrincipalComponents
 from tests.vae.learning import Data, learn
 
@@ -105,7 +106,7 @@ def test_the_density_of_a_mixture_is_the_mean_of_its_components() -> None:
     y, mask = torch.randn(2, 3, 4), torch.rand(2, 3, 4) > 0.3
     components = torch.distributions.Normal(means, scales)
     expected = torch.where(mask, components.log_prob(y).exp().mean(0).log(), 0.0)
-    torch.testing.assert_close(mixture_log_prob(components, y.where(mask, torch.nan), mask), expected)
+    torch.testing.assert_close(mixture_log_prob(means, scales, y.where(mask, torch.nan), mask), expected)
 
 
 @pytest.mark.parametrize(
@@ -125,3 +126,10 @@ def test_contradictory_noise_is_refused() -> None:
 def test_latents_are_no_more_than_variables_by_default() -> None:
     assert SVGPVAE(num_variables=7).vae.kernel.batch_shape == (7,)
     assert SVGPVAE(num_variables=70).vae.kernel.batch_shape == (20,)
+
+
+def test_a_clock_has_the_periods_of_a_state_that_is_loaded() -> None:
+    times, clock, other = torch.arange(5.0), Clock([24.0]), Clock([12.0])
+    assert not torch.equal(clock(times), other(times))
+    clock.load_state_dict(other.state_dict())
+    assert torch.equal(clock(times), other(times))

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gpvae.modules import SVGPVAE
 from gpvae.vae import step_precision
+from gpvae.vae import task as task_module
 from gpvae.vae.step_precision import PrecisionWarning
 from tests.vae.learning import Data, learn
 
@@ -66,7 +67,21 @@ def test_scores_are_those_of_double_precision(case: str) -> None:
     assert float((single - double).abs().max()) < 0.002
 
 
-def test_a_scale_of_the_targets_that_needs_double_precision_is_noticed() -> None:
+@pytest.mark.parametrize("scale", [1e2, 1e4, 1e8])
+@pytest.mark.parametrize("networks", ["mlp", "residual"])
+def test_targets_of_a_large_scale_have_steps_in_double_precision(networks: str, scale: float) -> None:
+    module = build(consolidation="none", networks=networks)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrecisionWarning)
+        for number in range(3):
+            learn(module, task(number, scale=scale))
+    module.begin_task(*task(3, scale=scale))
+    assert module._task is not None
+    assert module._task.dtype == torch.float64
+
+
+def test_a_scale_of_the_targets_that_needs_double_precision_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_module, "MAX_VALUE", 1e5)
     module = build(consolidation="none", networks="mlp")
     learn(module, task(0, scale=1e4))
     with pytest.warns(PrecisionWarning, match="the steps of task 2"):

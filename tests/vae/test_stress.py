@@ -10,10 +10,7 @@ from gpvae.modules import SVGPVAE
 from gpvae.vae.keyed_noise import Draws
 from tests.vae.learning import Data, learn
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning"),
-    pytest.mark.filterwarnings("ignore::gpvae.vae.step_precision.PrecisionWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 
 METHODS = ["OHSVGP", "CosS", "OSVGP", "OVC", "OVC-per-dim"]
 
