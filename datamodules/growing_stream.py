@@ -87,9 +87,10 @@ class GrowingStream(PointStream):
         """The ends of the tasks to make, which are all whole tasks unless their number is given."""
         size = f"{self.points_per_task} points" if self.extent_per_task is None else f"extent {self.extent_per_task:g}"
         if len(ends) < (self._num_tasks or 1):
-            wanted = "not one whole task" if self._num_tasks is None else f"{len(ends)} of {self._num_tasks} tasks"
+            wanted = "less than a whole task" if self._num_tasks is None else f"{len(ends)} of {self._num_tasks} tasks"
             raise ValueError(
-                f"The {num_points} points make {wanted} of {size}: lower the size of a task, or add points."
+                f"The {num_points} points make {wanted} of {size}: lower the size of a task, or add points. A run that "
+                "continues needs the points it has learnt as well as the new ones."
             )
         if self._num_tasks is not None:
             ends = ends[: self._num_tasks]

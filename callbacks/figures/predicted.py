@@ -77,7 +77,7 @@ def _observations(observed: xr.Dataset | None, name: str, here: xr.Dataset) -> x
 
 
 def predicted_points_figure(
-    predicted: xr.Dataset, observed: tuple[ArrayLike, ArrayLike] | None, title: str, dpi: int
+    predicted: xr.Dataset, observed: tuple[ArrayLike, ArrayLike] | None, title: str, dpi: int, *, target: str = "y"
 ) -> Figure:
     """Mean and 90 % interval over one input.
 
@@ -86,6 +86,7 @@ def predicted_points_figure(
         observed: Inputs and targets.
         title: The title.
         dpi: Pixels per inch.
+        target: The name of the target.
     """
     figure, ax = blank_figure(7.2, 2.7, dpi)
     mean = predicted["mean"]
@@ -93,6 +94,6 @@ def predicted_points_figure(
     time_panels.draw_prediction(ax, x, mean.values, lower.values, upper.values, "90 % interval")
     if observed is not None:
         ax.plot(*map(np.ravel, observed), ".", color=GREY, ms=4, mew=0, label="observed", zorder=2)
-    label_axes(ax, str(mean.dims[0]), "y", title)
+    label_axes(ax, str(mean.dims[0]), target, title)
     add_legend(ax)
     return figure

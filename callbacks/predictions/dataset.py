@@ -56,7 +56,7 @@ def predict_dataset(module: SeriesModule, stream: SeriesDescription, request: Pr
         Coordinates(latitude[chosen], longitude[chosen], origin),
         seconds=3600 * hours.numpy(),
         quantiles=request.quantiles,
-        attributes=file_attributes(module, stream),
+        attributes=file_attributes(module, stream, sizes=(len(request.variables), len(chosen))),
     )
     for number, index in enumerate(request.variables):
         variable, own = stream.variables[index], values[number]

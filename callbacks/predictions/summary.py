@@ -41,19 +41,23 @@ def check_finite(variable: Variable, values: Floats) -> None:
         )
 
 
-def file_attributes(module: LightningModule, stream: SeriesDescription) -> dict[str, str]:
+def file_attributes(
+    module: LightningModule, stream: SeriesDescription, *, sizes: tuple[int, int] | None = None
+) -> dict[str, str]:
     """Return the global attributes of predictions.
 
     Args:
         module: The module that predicts.
         stream: The stream that is predicted.
+        sizes: The numbers of variables and locations predicted, if not all.
     """
+    num_variables, num_series = sizes or (stream.num_variables, stream.num_series)
     names = [name for name in ("method", "num_inducing", "num_samples") if name in module.hparams]
     options = ", ".join(f"{name}={module.hparams[name]}" for name in names)
     learned = int(getattr(module, "learned", 0))
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     attributes = {
-        "title": f"Predictions of {stream.num_variables} variables at {stream.num_series} locations",
+        "title": f"Predictions of {num_variables} variables at {num_series} locations",
         "source": f"{type(module).__name__}({options}) after {learned} of {stream.num_tasks} tasks of {stream.name}",
         "history": f"{now} gpvae {__version__}: predict",
     }

@@ -110,7 +110,7 @@ class StreamingGP(ContinualModule):
         self._start_from(lengthscale, outputscale, noise)
         gaussian = likelihood == "gaussian"
         self.learner = self._build_learner(inference or preset.inference or ("collapsed" if gaussian else "free_form"))
-        self._warned: set[type[Warning]] = set()
+        self._warned: dict[type[Warning], int] = {}  # after how many tasks
         self.automatic_optimization = bool(self._optimised)
         if self._optimised:
             chosen = {id(p) for p in self._optimised}
@@ -235,7 +235,7 @@ class StreamingGP(ContinualModule):
     def end_task(self) -> None:
         """Consolidate the posterior; each kind of warning about the model is shown once.
 
-        `on_train_end` repeats the warning about too few variables with the final number.
+        After more tasks, `on_train_end` repeats the warning about too few variables with the final number.
         """
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -245,13 +245,13 @@ class StreamingGP(ContinualModule):
             if warning.category not in self._warned:
                 rank_zero_warn(str(warning.message), category=warning.category)
             if warning.category in (ResolutionWarning, MisfitWarning):
-                self._warned.add(warning.category)
+                self._warned.setdefault(warning.category, int(self.learned))
 
     def on_train_end(self) -> None:
         """Warn with the number of variables that the whole stream needs, if they were too few."""
-        if ResolutionWarning in self._warned:
+        if self._warned.get(ResolutionWarning, int(self.learned)) < int(self.learned):
             kernel = self.gp.strongest()[0] if isinstance(self.gp, Bank) else self.gp.kernel
-            warn_unresolved(self.gp.inducing, kernel, self.gp.left_over, stacklevel=3)
+            warn_unresolved(self.gp.inducing, kernel, self.gp.left_over, stacklevel=2)
 
     def on_validation_epoch_end(self) -> None:
         """Also log the bound on the log evidence of all data so far."""

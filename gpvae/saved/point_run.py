@@ -108,6 +108,7 @@ class SavedPointRun(SavedRun[StreamingGP]):
     def update(self, x: ArrayLike | Tensor, y: ArrayLike | Tensor, *, accept: Accepted | None = None) -> Self:
         """Learn new points as one more task, with the options of the run; none of them are held out.
 
+        Points of a table over time must come after all that was learnt, since the run cannot know them again.
         Earlier tasks are scored again if their data are still there. The run folder stays as it is until `save`; on any
         error the run stays as it was.
 
@@ -121,9 +122,10 @@ class SavedPointRun(SavedRun[StreamingGP]):
             The run itself.
 
         Raises:
-            ValueError: Points are missing, not finite, or do not suit the likelihood, or learnt data have changed.
+            ValueError: Points are missing, not finite, not new or unlike the likelihood, or learnt data have changed.
         """
         points, scale, learnt = self._points(x), self._known_scale(), self.num_tasks
+        self._check_new(points)
         targets = checks.targets(np.asarray(y) if hasattr(y, "values") else y, points, torch.Size())
         self.module.check_task(scale.inputs(points), scale.targets(targets))
         task = Task(points, targets, points[:0], targets[:0])
@@ -140,6 +142,18 @@ class SavedPointRun(SavedRun[StreamingGP]):
         self.description = self._learn(change_stream, accept).describe()
         rank_zero_info(f"1 new task of {counted(len(points), 'point')} learnt, {self.num_tasks} in all.")
         return self
+
+    def _check_new(self, points: Tensor) -> None:
+        """Refuse times up to the last one learnt, unless tasks were not in the order of time anyway."""
+        low, high = self.ranges[:, 0], self.ranges[:, 1]
+        if self.description.get("times") != [True] or not self.num_tasks or bool((low[1:] <= high[:-1]).any()):
+            return
+        if num_old := int((points <= high[-1]).sum()):
+            end = np.datetime_as_string(self._as_given(high[-1:], 0), unit="s")[0]
+            raise ValueError(
+                f"{num_old} of {counted(len(points), 'point')} are not after {end}, the last time that was learnt: "
+                "points learnt again would count twice. Give later points only"
+            )
 
     def _sample(self, x: Tensor, num_samples: int) -> Tensor:
         """Samples of y on the scale of the model, joint over inputs `[num_samples, N]`."""
@@ -189,9 +203,8 @@ class SavedPointRun(SavedRun[StreamingGP]):
             grid = torch.linspace(low, high, NUM_POINTS, dtype=torch.float64)[:, None]
             x = self._as_given(grid, 0)
         predicted = self.predict(x, quantiles=(0.05, 0.95)).sortby(self.inputs[0])
-        return predicted_points_figure(
-            predicted, observed, f"After {counted(self.num_tasks, 'task')} of {self._name}", dpi
-        )
+        title, target = f"After {counted(self.num_tasks, 'task')} of {self._name}", self.description.get("target", "y")
+        return predicted_points_figure(predicted, observed, title, dpi, target=target)
 
     def _describe_data(self) -> str:
         if not self.num_tasks:

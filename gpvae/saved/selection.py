@@ -42,7 +42,8 @@ def find_times(times: Any, origin: np.datetime64 | None = None) -> NDArray[np.da
     try:
         index = pd.DatetimeIndex(pd.to_datetime(times if zone is not None else values, utc=True, format=form))
     except (ValueError, TypeError) as error:
-        raise ValueError(f"times cannot be read as dates such as '2020-01-31T06:00': {error}") from error
+        reason = str(error).partition(". You might")[0]  # pandas goes on with advice about its own arguments
+        raise ValueError(f"times cannot be read as dates such as '2020-01-31T06:00': {reason}") from error
     found = index.tz_localize(None).to_numpy().astype("datetime64[ns]")
     if np.isnat(found).any():
         raise ValueError(f"{int(np.isnat(found).sum())} of {len(found)} times are missing (NaT): leave them out")

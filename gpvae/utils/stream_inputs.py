@@ -53,12 +53,13 @@ class StreamInputs(nn.Module):
         """
         times = None if isinstance(x, Tensor) else as_times(x)
         if times is None:
+            numbers = checks.inputs(x, like, batched=batched)
             if self.are_times:
                 raise ValueError(
                     "the stream so far has times as inputs, but these are numbers; give datetimes, such as "
                     f"{self.times([0.0])[0]}"
                 )
-            return checks.inputs(x, like, batched=batched)
+            return numbers
         if not self.are_times and int(self.num_points) > 0:
             raise ValueError(
                 "x has times, but the inputs of the stream so far are numbers: give numbers on the same axis"

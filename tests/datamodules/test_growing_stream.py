@@ -96,9 +96,9 @@ def test_waiting_points_are_told(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"points_per_task": 96}, "The 95 points make not one whole task of 96 points"),
+        ({"points_per_task": 96}, "The 95 points make less than a whole task of 96 points"),
         ({"points_per_task": 20, "num_tasks": 5}, "The 95 points make 4 of 5 tasks of 20 points"),
-        ({"extent_per_task": 1e3}, "not one whole task of extent 1000"),
+        ({"extent_per_task": 1e3}, "less than a whole task of extent 1000"),
         ({"extent_per_task": 0.0}, "extent_per_task is 0.0: it must be a length above 0"),
         ({"points_per_task": 1}, "points_per_task is 1: it must be 2 or more"),
         ({"test_share": 1.0}, "test_share is 1.0: it must be between 0 and 1"),

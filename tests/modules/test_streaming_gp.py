@@ -1,5 +1,6 @@
 """The module learns what the library learns from the same data."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from gpytorch.means import ZeroMean
 from torch import Tensor
 
 from datamodules import Toy, TwoMoons
-from gpvae import Bank
+from gpvae import Bank, ResolutionWarning
 from gpvae.methods import METHODS, build_families, build_kernel, find_method
 from gpvae.modules import StreamingGP
 from gpvae.modules.learners import Collapsed, FreeFormLearner, OnePass
@@ -198,3 +199,15 @@ def test_what_cannot_follow_the_kernel_is_refused() -> None:
 def test_part_of_a_task_is_refused_where_all_is_needed() -> None:
     with pytest.raises(ValueError, match=r"a step received 5 of the 22 points .* set batch_size to null"):
         learn(module("OSGPR"), toy(batch_size=5, num_test=16))
+
+
+@pytest.mark.parametrize(("num_tasks", "num_warnings"), [(1, 1), (2, 2), (3, 2)])
+def test_too_few_variables_are_warned_about_at_first_and_at_the_end(num_tasks: int, num_warnings: int) -> None:
+    """Not in the name of Lightning, which would print the path of its own file before them."""
+    with pytest.warns(ResolutionWarning) as caught:
+        learn(
+            StreamingGP("CosS", 2, hyperparameters="fixed", lengthscale=0.05, noise=0.001),
+            Toy("figure_1", num_tasks=num_tasks),
+        )
+    files = [Path(found.filename).name for found in caught if found.category is ResolutionWarning]
+    assert files == ["streaming_gp.py"] * num_warnings

@@ -65,6 +65,7 @@ def test_times_and_numbers_do_not_mix() -> None:
     gaps = TIMES.copy()
     gaps[3] = np.datetime64("NaT")
     assert_refused(times, lambda: times.update(gaps, Y), r"1 missing time\(s\)")
+    assert_refused(times, lambda: times.update(TIMES.astype(str), Y), "convert text by pandas.to_datetime", TypeError)
     with pytest.raises(ValueError, match="the stream so far has times"):
         times.predict([1.0])
 

@@ -215,9 +215,16 @@ def test_a_table_with_times(tmp_path: Path, command: Command) -> None:
     command(tmp_path, "predict", "-c", "small.yaml")
     table = pd.read_csv(tmp_path / RUN / "predictions.csv")
     np.testing.assert_allclose(run.predict(table["when"])["mean"], table["mean"], rtol=1e-9)
-    assert render(run.plot()).std() > 0
+    figure = run.plot()
+    assert render(figure).std() > 0
+    assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("when", "height")
+    with pytest.raises(ValueError, match=r"[56] of 15 points are not after 2020-01-15T\d\d:00:00, the last time"):
+        run.update(times[115:], heights[115:])
     run.update(times[120:], heights[120:]).save()
     assert gpvae.load(tmp_path / RUN).num_tasks == 4
+    with pytest.raises(ValueError, match=r"10 of 10 points are not after 2020-01-17T03:00:00"):
+        run.update(times[120:], heights[120:])
+    assert run.num_tasks == 4
     (tmp_path / "tide.csv").unlink()
     again = gpvae.load(tmp_path / RUN).update(times[-1:] + pd.Timedelta(hours=3), [10.0])
     assert again.num_tasks == 5

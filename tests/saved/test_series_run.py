@@ -88,6 +88,9 @@ def test_times_keep_their_order_and_precision(run: SavedSeriesRun) -> None:
 
 def test_one_time_and_the_default(run: SavedSeriesRun) -> None:
     assert run.predict("2020-01-30T05:30").sizes["time"] == 1
+    assert run.predict("2020-01-30T05:30", [0, 1, 2], variables="t2m").title.startswith(
+        "Predictions of 1 variables at 3 "
+    )
     everything = run.predict()
     assert everything.sizes["time"] == 40  # the hours of two tasks
     assert everything["time"].values[-1] == START + np.timedelta64(39, "h")
@@ -97,7 +100,7 @@ def test_one_time_and_the_default(run: SavedSeriesRun) -> None:
 
 WRONG_TIMES = {
     "numbers": ([1, 2], "times are numbers of type int64"),
-    "words": (["soon"], "cannot be read as dates"),
+    "words": (["soon"], r"cannot be read as dates such as .*: Time data soon is not ISO8601 format$"),
     "missing": ([np.datetime64("NaT")], "1 of 1 times are missing"),
     "none": ([], r"times has shape \(0,\)"),
     "early": ("2019-01-01", "first of the times is 2019-01-01T00:00, and the stream begins at 2020-01-30T00:00"),
