@@ -92,7 +92,7 @@ class Run:
         for option in ("model.seed", "data.seed"):
             words += [f"--{option}", str(self.seed)]
         words += ["--model.num_inducing", str(self.num_inducing), "--data.points", str(args.points)]
-        words += ["--data.batch_size", str(-(-args.points // 2))]
+        words += ["--data.batch_size", str(-(-args.points // 2)), "--data.min_steps_per_task", "null"]
         words += [word for name, value in COMMON.items() for word in (f"--model.{name}", as_word(value))]
         words += [*VARIANTS[self.variant], "--figures.enabled", "false"]
         if self.protection == JOINT:

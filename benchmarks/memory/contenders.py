@@ -82,18 +82,13 @@ CONTENDERS: dict[str, Contender] = {
     "GP-VAE, moving cosines": Contender(
         "era5_finse",
         sizes(latent_dim=[5, 5, 5], num_inducing=[50, 100, 200]),
-        MOVING | {"lr": 0.01},
-        {"batch_size": None, "epochs_per_task": 120},
+        MOVING,
+        {"epochs_per_task": 120},
     ),
     "field, moving cosines": Contender(
         "era5_field", sizes(latent_dim=[20, 20], num_inducing=[100, 200]), MOVING, datasets=FIELDS
     ),
-    "GP-VAE": Contender(
-        "era5_finse",
-        sizes(latent_dim=[5, 5, 5, 7], num_inducing=[50, 100, 200, 280]),
-        {"lr": 0.01},
-        {"batch_size": None, "epochs_per_task": 360},
-    ),
+    "GP-VAE": Contender("era5_finse", sizes(latent_dim=[5, 5, 5, 7], num_inducing=[50, 100, 200, 280])),
     "GP-VAE of a field": Contender(
         "era5_field", sizes(latent_dim=[20, 20, 20], num_inducing=[100, 200, 400]), datasets=FIELDS
     ),
