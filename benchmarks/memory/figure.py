@@ -7,6 +7,7 @@ from statistics import mean
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from gpvae.plotting.canvas import INK, LABEL, SMALL, render, save_png, style_axes
 
@@ -34,6 +35,7 @@ TITLES = {
     "sample": "synthetic sample, 8 locations",
 }
 COLUMNS = 3
+TICKS = (300, 1_000, 3_000, 10_000, 30_000, 100_000)
 METRICS = ("nlpd", "rmse", "crps", "coverage", "cpu_seconds", "means", "precisions", "networks", "protection", "total")
 
 
@@ -79,8 +81,11 @@ def draw(rows: list[Row], path: Path) -> None:
         if raw:
             ax.axvline(raw[0], color=INK, linewidth=0.6, linestyle=":")
         ax.set_xscale("log")
+        ax.set_xticks([tick for tick in TICKS if ax.get_xlim()[0] <= tick <= ax.get_xlim()[1]])
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
         ax.set_title(TITLES.get(name, name), fontsize=LABEL, color=INK, loc="left")
-        ax.set_xlabel("numbers kept a location", fontsize=SMALL, color=INK)
+        ax.set_xlabel("numbers kept per location", fontsize=SMALL, color=INK)
         if number % COLUMNS == 1:
             ax.set_ylabel("NLPD after the last task", fontsize=SMALL, color=INK)
     handles = {
