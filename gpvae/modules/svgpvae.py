@@ -236,7 +236,7 @@ class SVGPVAE(VAEModule):
                 raise
             raise self._diverged("the loss became NaN", batch_idx) from error
         self._refuse(self._losses.add(batch_idx, loss))
-        # DistributedDataParallel requires every parameter of the optimiser to take part in the loss.
+        # DistributedDataParallel requires every parameter to take part in the loss.
         return loss + 0.0 * sum(p.sum() for p in frozen) if is_distributed() else loss
 
     def _loss(self, series: Tensor, times: Tensor, y: Tensor, mask: Tensor) -> Tensor:
@@ -275,9 +275,9 @@ class SVGPVAE(VAEModule):
         return divergence_error(what, self.begun, step, self.lr, self._task.max_abs_value())
 
     def frozen_parameters(self) -> list[nn.Parameter]:
-        """The kernel after the first task, unless it is trained throughout."""
+        """The kernel if it is fixed, and after the first task unless it is trained throughout."""
         trained = {id(p) for p in self._trained_in_gp()}
-        return [p for p in self._kernel_parameters() if id(p) not in trained]
+        return [p for p in self.vae.kernel.parameters() if id(p) not in trained]
 
     def end_task(self) -> None:
         """Consolidate posterior, encoder and decoder."""

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.program import run, script
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.ci]
 PROGRAM = """
 import json
 from collections import Counter
@@ -17,8 +17,8 @@ import torch
 import torch.distributed as dist
 from lightning import Callback, Trainer
 
-from callbacks import ContinualLearning
-from datamodules import ERA5
+from gpvae.callbacks import ContinualLearning
+from gpvae.datamodules import ERA5
 from gpvae.modules import SVGPVAE
 
 PLANTED = 7.0
@@ -49,7 +49,9 @@ trainer = Trainer(
     **(data.trainer_options | {"log_every_n_steps": 4}), accelerator="cpu", devices=2, strategy="ddp", logger=False,
     enable_checkpointing=False, enable_progress_bar=False, limit_val_batches=0, callbacks=[watch, ContinualLearning()],
 )
-trainer.fit(SVGPVAE(num_inducing=8, latent_dim=3, hidden_dim=8, consolidation="replay"), datamodule=data)
+shipped = {"inducing": "CosineExpansion", "kernel": "matern12", "waves": [24.0], "hyperparameters": "fixed"}
+module = SVGPVAE(num_inducing=8, latent_dim=3, hidden_dim=8, consolidation="replay", **shipped)
+trainer.fit(module, datamodule=data)
 Path(f"rank_{trainer.global_rank}.json").write_text(json.dumps(watch.steps))
 """
 
