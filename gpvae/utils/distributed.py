@@ -4,6 +4,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+#: Largest number of bytes of rows that all processes send at once.
+MAX_BYTES = 2**24
+
 
 def num_processes() -> int:
     """The number of processes that train together (world size)."""
@@ -44,20 +47,28 @@ def own_positions(items: Tensor) -> Tensor:
 
 
 def gather_rows(rows: Tensor) -> Tensor:
-    """The rows of all processes in the order of items, on the first process; on others, their own rows.
+    """The rows of all processes in the order of items, in the host memory of the first process; on others, their own.
+
+    Rows are sent in parts of at most `MAX_BYTES` in all, so that neither device nor host holds a second copy of them.
 
     Args:
         rows: A row for each item of this process.
     """
     if not is_distributed():
         return rows
-    counts = [torch.zeros((), dtype=torch.int64, device=rows.device) for _ in range(num_processes())]
-    dist.all_gather(counts, torch.tensor(len(rows), device=rows.device))
-    largest = int(max(counts))
-    padded = torch.cat([rows, rows.new_zeros(largest - len(rows), *rows.shape[1:])])
-    parts = [torch.empty_like(padded) for _ in counts] if rank() == 0 else None
-    dist.gather(padded, parts)
-    return rows if parts is None else torch.stack(parts, 1).flatten(0, 1)[: int(sum(counts))]
+    world, total = num_processes(), int(sum_over_processes(torch.tensor(len(rows), device=rows.device)))
+    largest = -(-total // world)  # number of rows of the process that has most
+    size = min(largest, max(1, MAX_BYTES // (world * max(1, rows[:1].nbytes))))
+    sent, *received = rows.new_empty(1 + world * (rank() == 0), size, *rows.shape[1:])
+    whole = torch.empty(total, *rows.shape[1:], dtype=rows.dtype) if rank() == 0 else rows
+    for begin in range(0, largest, size):
+        part = rows[begin : begin + size]
+        sent[: len(part)] = part
+        dist.gather(sent, received or None)
+        for process, of_process in enumerate(received):
+            place = whole[process::world][begin : begin + size]
+            place.copy_(of_process[: len(place)])
+    return whole
 
 
 def leave_process_group() -> None:
