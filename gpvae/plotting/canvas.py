@@ -96,7 +96,7 @@ def add_colour_bar(ax: Axes, coloured: ScalarMappable, label: str, **options: An
     assert ax.figure is not None
     bar = ax.figure.colorbar(coloured, ax=ax, pad=0.02, aspect=30, **options)
     bar.outline.set_visible(False)
-    bar.ax.tick_params(labelsize=SMALL, length=0)
+    bar.ax.tick_params(labelsize=SMALL, length=0, labelcolor=INK)
     bar.set_label(label, fontsize=LABEL, color=INK)
 
 

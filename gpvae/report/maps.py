@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gpvae.plotting.canvas import LABEL, add_colour_bar, blank_figure, style_axes
+from gpvae.plotting.canvas import GREY, INK, LABEL, add_colour_bar, blank_figure, style_axes
+from gpvae.report.coastlines import coastlines
 from gpvae.report.groups import Entry
 from gpvae.results.location_table import FILE_NAME, LocationScore, read_locations
 
@@ -22,7 +24,7 @@ def locations_of(entry: Entry) -> list[LocationScore]:
 
 
 def plot_map(scores: Sequence[LocationScore], limits: tuple[float, float]) -> Figure:
-    """Draw locations by longitude and latitude, coloured by skill against climatology.
+    """Draw locations by longitude and latitude, coloured by skill against climatology, over the coastlines around them.
 
     Args:
         scores: Scores of the locations.
@@ -35,11 +37,21 @@ def plot_map(scores: Sequence[LocationScore], limits: tuple[float, float]) -> Fi
     size = float(np.clip(1500 / len(scores), 6, 60))
     drawn = ax.scatter(longitude, latitude, c=skill, s=size, cmap="cividis", vmin=limits[0], vmax=limits[1])
     ax.set_aspect(1 / np.cos(np.radians(latitude.mean())), adjustable="datalim")
-    ax.set_xlabel("degrees east", fontsize=LABEL)
-    ax.set_ylabel("degrees north", fontsize=LABEL)
+    ax.set_xlabel("degrees east", fontsize=LABEL, color=INK)
+    ax.set_ylabel("degrees north", fontsize=LABEL, color=INK)
     style_axes(ax)
     add_colour_bar(ax, drawn, "skill")
+    figure.draw_without_rendering()  # the aspect widens the limits, which then stay as they are
+    ax.set(xlim=ax.get_xlim(), ylim=ax.get_ylim(), aspect="auto")
+    _draw_coast(ax)
     return figure
+
+
+def _draw_coast(ax: Axes) -> None:
+    """Draw the coast within the limits of the axes, below everything else; nothing where there is none."""
+    coast = coastlines(*ax.get_xlim(), *ax.get_ylim())
+    if len(coast):
+        ax.plot(*coast.T, color=GREY, lw=0.7, alpha=0.7, zorder=0.5)
 
 
 def colour_range(maps: Sequence[Sequence[LocationScore]]) -> tuple[float, float]:

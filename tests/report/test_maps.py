@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gpvae.report.coastlines import coastlines
 from gpvae.report.maps import MAX_LOCATIONS, colour_range, plot_map
 from gpvae.report.page import write_report
 from gpvae.results.location_table import FILE_NAME, LocationScore, read_locations, write_locations
@@ -42,3 +43,26 @@ def test_scores_come_back_and_colours_are_those_of_skill(tmp_path: Path) -> None
     np.testing.assert_allclose(drawn.get_array(), [0.0, 0.1, 0.2, 0.3])
     low, high = colour_range([scores(), scores(2)])
     assert 0 <= low < high <= 0.3
+
+
+def test_coast_is_drawn_below_the_locations_and_only_within_the_map() -> None:
+    (axes, _) = plot_map(scores(), (0.0, 0.3)).axes  # the west of Great Britain
+    (coast,) = axes.lines
+    assert coast.get_zorder() < axes.collections[0].get_zorder()
+    west, east = axes.get_xlim()
+    longitude = coast.get_xdata()
+    assert np.nanmin(longitude) < east
+    assert np.nanmax(longitude) > west
+    assert np.isfinite(longitude).sum() < 500
+    inland = [LocationScore(i, 48.0 + 0.1 * i, 67.0 + 0.1 * i, 10, 0.5, 0.1) for i in range(3)]  # Kazakhstan
+    assert not plot_map(inland, (0.0, 0.3)).axes[0].lines
+
+
+def test_coast_is_where_it_is() -> None:
+    cape = coastlines(18.0, 20.0, -36.0, -34.0)
+    assert -35.0 < np.nanmin(cape[:, 1]) < -34.5  # Cape Agulhas is at 34.8 degrees south
+    assert len(coastlines(0.0, 0.5, 20.0, 20.5)) == 0  # the Sahara
+    np.testing.assert_allclose(coastlines(200.0, 210.0, 18.0, 23.0) - [360, 0], coastlines(-160.0, -150.0, 18.0, 23.0))
+    assert np.isnan(cape[-1]).all()
+    steps = np.abs(np.diff(coastlines(-180.0, 180.0, -90.0, 90.0), axis=0))
+    assert np.nanmax(steps) < 30  # no line crosses the map
