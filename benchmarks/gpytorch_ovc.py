@@ -10,6 +10,8 @@ continue:
   Cholesky selects them from the old ones and the new inputs, and the joint posterior of the `ExactGP` there becomes
   q(u) of a new SVGP.
 
+Both run within `correct_fantasies`, because `get_fantasy_model` otherwise ignores the covariance of the pseudo-points.
+
 With more inducing points than data, gpytorch's pseudo-points are singular; so if the first task has fewer points than
 M, its inputs are the inducing points. Jitter is gpytorch's default.
 """
@@ -26,6 +28,7 @@ from linear_operator.utils.cholesky import psd_safe_cholesky
 from torch import Tensor
 from torch.distributions import Normal
 
+from benchmarks.gpytorch_caches import correct_fantasies
 from gpvae.inducing.pivoted import greedy_points
 
 
@@ -59,13 +62,15 @@ class GrowingOVC:
         if self.model is None:
             self.model = self._first(x, y)
         else:
-            self.model = self.model.get_fantasy_model(x, y).eval()
+            with correct_fantasies():
+                self.model = self.model.get_fantasy_model(x, y).eval()
 
     @torch.no_grad()
     def predict(self, x: Tensor) -> Normal:
         """Predictive marginals of y."""
         assert self.model is not None
-        y = self.likelihood(self.model(x))
+        with correct_fantasies():
+            y = self.likelihood(self.model(x))
         return Normal(y.mean, y.variance.sqrt())
 
     def _first(self, x: Tensor, y: Tensor) -> SVGP:
@@ -101,10 +106,12 @@ class SparseOVC(GrowingOVC):
     def _sparse(self, exact: ExactGP, x: Tensor) -> SVGP:
         candidates = torch.cat([exact.train_inputs[0][: -len(x)], x])
         Z = candidates[greedy_points(self.kernel, candidates, min(self.num_inducing, len(candidates)), shared=True)]
-        u = exact(Z)
+        with correct_fantasies():
+            u = exact(Z)
+            u_mean, u_covariance = u.mean, u.covariance_matrix
         L = self._root(Z)
-        mean = torch.linalg.solve_triangular(L, u.mean[:, None], upper=False)[:, 0]
-        half = torch.linalg.solve_triangular(L, u.covariance_matrix, upper=False)
+        mean = torch.linalg.solve_triangular(L, u_mean[:, None], upper=False)[:, 0]
+        half = torch.linalg.solve_triangular(L, u_covariance, upper=False)
         covariance = torch.linalg.solve_triangular(L, half.mT, upper=False)
         jitter = variational_cholesky_jitter.value(Z.dtype) * torch.eye(len(Z), dtype=Z.dtype)
         return self._svgp(Z, mean, 0.5 * (covariance + covariance.mT) + jitter)

@@ -73,6 +73,7 @@ COMMANDS = {
 PARTS = (
     "contenders",
     "forked_runs",
+    "gpytorch_caches",
     "gpytorch_ovc",
     "gpytorch_refits",
     "gpytorch_vae",

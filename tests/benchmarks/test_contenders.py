@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.contenders import EXACT, GROWING, OURS, REFIT, WARM, Contender, contenders, given_kernel, wave
+from benchmarks.gpytorch_ovc import GrowingOVC
 from benchmarks.gpytorch_vae import PlainGPVAE
 from benchmarks.powers import exponent
 from benchmarks.process_memory import Peak, live_tensors
@@ -37,6 +38,25 @@ def test_refits_on_all_data_agree_with_the_exact_gp_and_on_single_tasks_forget()
     assert error(GROWING, exact) < 0.05
     assert error(REFIT, exact) < 0.2
     assert error(WARM, exact) > 0.2
+
+
+def test_gpytorchs_ovc_conditions_its_sparse_posterior_exactly() -> None:
+    """As it is, gpytorch ignores the covariance of its pseudo-points (docs/gpytorch_report.md)."""
+    (x, y), (x_new, y_new) = TASKS
+    model = GrowingOVC(8, *given_kernel())
+    with expected_warnings(), torch.no_grad():
+        model.update(x, y)
+        assert model.model is not None
+        joint, new = model.model(torch.cat([x_new, X[::7]])), len(x_new)
+        mean, covariance, noise = joint.mean, joint.covariance_matrix, model.likelihood.noise
+        observed = covariance[:new, :new] + noise * torch.eye(new, dtype=x.dtype)
+        gain = torch.linalg.solve(observed, covariance[:new, new:]).mT
+        for part in (slice(0, 10), slice(10, None)):  # a fantasy, and a fantasy of it
+            model.update(x_new[part], y_new[part])
+        predicted = model.predict(X[::7])
+    torch.testing.assert_close(predicted.mean, mean[new:] + gain @ (y_new - mean[:new]), rtol=0, atol=1e-3)
+    variance = (covariance[new:, new:] - gain @ covariance[:new, new:]).diag() + noise
+    torch.testing.assert_close(predicted.variance, variance, rtol=0, atol=1e-3)
 
 
 def test_the_plain_gpvae_learns() -> None:
