@@ -165,6 +165,7 @@ def test_half_precision_is_refused_in_words() -> None:
         gp.update(X[:6].half(), Y[:6].half())
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_warning_turned_error_leaves_the_model_as_it_was() -> None:
     gp = OnlineGP(LegS(3), rbf(0.1), GaussianLikelihood())
     with pytest.raises(UserWarning, match="too few"):
