@@ -251,8 +251,9 @@ def check_double_precision(device: torch.device) -> None:
         torch.zeros((), dtype=torch.float64, device=device)
     except (TypeError, RuntimeError) as error:
         raise ValueError(
-            f"Gaussian processes are computed in double precision, which {device} does not support: use another "
-            "device, such as --trainer.accelerator cpu"
+            f"Gaussian processes are computed in double precision, which {device} does not support, also with "
+            "step_precision: float32. Train on the CPU (--trainer.accelerator cpu, in Python "
+            "Trainer(accelerator='cpu')), or on a device with float64; a checkpoint can move between devices"
         ) from error
 
 

@@ -246,14 +246,14 @@ class SVGPVAE(VAEModule):
         noise = step.noise(Draws(self.seed, "train", number), self.hparams["left_out"], replay)
         self.steps_taken += 1
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
-            value = step.bound(noise)
+            value, disagreement = step.terms(noise, replay, number)
         loss, logged = -value, {"train/bound": value}
         if self.ewc is not None:
             penalty = self.ewc_strength * self.ewc(ewc.flat([self.vae.encoder, self.vae.decoder])) / self._num_values
             loss, logged["train/ewc"] = loss + penalty, penalty
         if replay is not None:
-            disagreement = step.disagreement(replay, noise, number)
-            loss, logged["train/replay"] = loss + self.replay_strength * self.learned * disagreement, disagreement
+            loss = torch.add(loss, disagreement, alpha=self.replay_strength * self.learned)
+            logged["train/replay"] = disagreement
         self.log_step(logged, prog_bar="train/bound")
         return loss
 

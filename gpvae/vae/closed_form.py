@@ -19,17 +19,13 @@ from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.streaming import Frame
 from gpvae.utils.row_store import select_rows
-from gpvae.vae.common_posterior import CommonFieldPosterior, CommonPosterior, Precisions
+from gpvae.vae.common_posterior import CHUNK_SIZE, CommonFieldPosterior, CommonPosterior, Precisions
 from gpvae.vae.field import join_locations
 from gpvae.vae.linear_map import LinearMap
 from gpvae.vae.observed_times import ObservedTimes
-from gpvae.vae.series_posterior import SiteOf
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.spread import Spread
 from gpvae.vae.widening import Widening
-
-#: Number of series whose residuals are computed at a time.
-CHUNK_SIZE = 64
 
 
 class ClosedFormSeries(nn.Module):
@@ -119,19 +115,19 @@ class ClosedFormSeries(nn.Module):
         observed = self.posterior.observed_with(times[seen.to(times.device)])
         now = self._precisions_in(frame, observed)
 
-        def encoded(series: Tensor) -> tuple[Tensor, Tensor]:
-            latents, share = self.map.encode(select_rows(y, series), select_rows(mask, series))
-            return latents, share[:1, :1] if common else share
+        def encode(series: Tensor) -> tuple[Tensor, Tensor]:
+            return self.map.encode(select_rows(y, series), select_rows(mask, series))
 
-        def past_and_task(series: Tensor) -> Site:
-            latents, share = encoded(series)
-            weights = share * precision
+        def past_and_task(series: Tensor, latents: Tensor, share: Tensor) -> Site:
+            weights = (share[:1, :1] if common else share) * precision
             h, G = features.weighted_sum(weights * latents), features.weighted_outer_sum(weights, once=True)
             return transport(self.site_of(series)) + Site(h.new_zeros(h.shape[:-1]), h, G)
 
         def kept(series: Tensor) -> Site:
-            sums = self.posterior.weights_with(series, observed.sums(times, encoded(series)[1]))
-            return replace(past_and_task(series).with_precision(now(sums)), G=sums)
+            latents, share = encode(series)
+            sums = observed.sums(times, share[:1, :1] if common else share)
+            weights = self.posterior.weights_with(series, sums)
+            return replace(past_and_task(series, latents, share).with_precision(now(weights)), G=weights)
 
         self.spread.stretch(self.inducing.origin, self.inducing.horizon)
         self._calibrate(features, precision, y, mask, past_and_task)
@@ -139,7 +135,14 @@ class ClosedFormSeries(nn.Module):
         self._known = now
         self.widening.end.copy_(times[-1])
 
-    def _calibrate(self, features: TimeFeatures, precision: Tensor, y: Tensor, mask: Tensor, site_of: SiteOf) -> None:
+    def _calibrate(
+        self,
+        features: TimeFeatures,
+        precision: Tensor,
+        y: Tensor,
+        mask: Tensor,
+        site_of: Callable[[Tensor, Tensor, Tensor], Site],
+    ) -> None:
         """Add the residuals of a task to the spread, each observation predicted without itself.
 
         Args:
@@ -147,14 +150,16 @@ class ClosedFormSeries(nn.Module):
             precision: Precisions of observations of the latents, `[L, T]`.
             y: Observations, `[B, T, D]`.
             mask: Which of them are observed.
-            site_of: Computes the sites of some series, including past and task, with their exact precisions.
+            site_of: Computes the sites of some series, including past and task, with their exact precisions, from the
+                series, their latents and the share of each that is observed.
         """
         shape = features.times.shape[0], self.num_variables
         squares, counts = precision.new_zeros(shape), precision.new_zeros(shape)
         for series in self.posterior.own_series(len(y)).split(CHUNK_SIZE):
             values, seen = select_rows(y, series), select_rows(mask, series)
             latents, share = self.map.encode(values, seen)
-            left_out = leave_one_out(features, Posterior.from_site(site_of(series)), latents, share * precision)
+            posterior = Posterior.from_site(site_of(series, latents, share))
+            left_out = leave_one_out(features, posterior, latents, share * precision)
             mean, var = self.map.decode(left_out.mean, left_out.variance + self.noise)
             ratio = torch.where(seen, (values - mean).square() / var, 0.0)
             squares += ratio.unflatten(-1, (-1, self.num_variables)).sum((0, 2))

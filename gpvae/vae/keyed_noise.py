@@ -48,9 +48,10 @@ class Draws:
         bits = self._bits(series, (number + 1) // 2, purpose)
         one = torch.ones((), dtype=dtype)  # of the host, which gives the results its type
         uniform = torch.add(0.5 * one, bits[..., 0], alpha=-(2**-24))  # from 2**-24 to 1, exactly
-        angle = (2 * math.pi * 2**-24 * one) * bits[..., 1]
-        radius = uniform.log_().mul_(-2).sqrt_()
-        return torch.cat([radius * angle.cos(), radius * angle.sin()], -1)[:, :number].reshape(-1, *shape)
+        radius = torch.special.xlogy(-2, uniform).sqrt_()
+        quarter = _quarters(dtype, series.device)  # sin(x + π/2) = cos(x)
+        angle = torch.add(quarter, bits[..., None, :, 1], alpha=2 * math.pi * 2**-24)
+        return (radius[:, None] * angle.sin_()).flatten(1)[:, :number].reshape(-1, *shape)
 
     def _bits(self, series: Tensor, number: int, purpose: str) -> Tensor:
         """Pairs of integers of 24 bits with a sign, `[B, number, 2]`."""
@@ -69,3 +70,9 @@ class Draws:
 def _positions(number: int, device: torch.device) -> Tensor:
     """The part of a counter that is common to all series and steps, `[number]`."""
     return torch.arange(number, device=device) * POSITION
+
+
+@lru_cache(maxsize=8)
+def _quarters(dtype: torch.dtype, device: torch.device) -> Tensor:
+    """A quarter of a turn and none, `[2, 1]`."""
+    return torch.tensor([[math.pi / 2], [0.0]], dtype=dtype, device=device)

@@ -7,7 +7,7 @@ observations of f, so q(u) is conjugate: in the site of a series G = Σ a aᵀ/�
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, overload
+from typing import ClassVar, NamedTuple, overload
 
 import torch
 from gpytorch.kernels import Kernel
@@ -20,20 +20,31 @@ from gpvae.sites import Site
 from gpvae.streaming import Frame
 from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.row_store import select_rows
-from gpvae.vae.bound import bound, mixture_log_prob, total
 from gpvae.vae.field import Field, FieldPosterior
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.location_field import LocationField
 from gpvae.vae.locations import Locations
-from gpvae.vae.networks import Clock, Decoder, Encoder
+from gpvae.vae.networks import Clock, Decoded, Decoder, Encoder
 from gpvae.vae.precision_by_time import ExpansionFieldPosterior, ExpansionPosterior
 from gpvae.vae.series_posterior import SeriesPosterior
 from gpvae.vae.shared_times import TimeFeatures
+from gpvae.vae.step_terms import SCALE_DRAWS, step_terms
 from gpvae.vae.task_posterior import TaskPosterior
 from gpvae.vae.widening import Widening
 
-#: Number of draws of the latents that train a predicted scale.
-SCALE_DRAWS = 4
+
+class Replayed(NamedTuple):
+    """Latents of the past that a step replays.
+
+    Attributes:
+        f: The latents, `[B, L, R]`.
+        given: What the decoder is given beside them: the clock, and about locations.
+        target: Outputs of the previous decoder.
+    """
+
+    f: Tensor
+    given: tuple[Tensor, ...]
+    target: Decoded
 
 
 class GPVAE(nn.Module):
@@ -138,7 +149,11 @@ class GPVAE(nn.Module):
         """The number of draws of the latents for the bound: one, or several if scales are predicted."""
         return 1 if self.decoder.scale is None else SCALE_DRAWS
 
-    def bound(
+    def bound(self, features: TimeFeatures, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
+        """The bound of each series, `[B]`; see `step`."""
+        return self.step(features, past, y, mask, noise)[0]
+
+    def step(
         self,
         features: TimeFeatures,
         past: Site,
@@ -149,34 +164,46 @@ class GPVAE(nn.Module):
         seen: Tensor | None = None,
         series: Tensor | None = None,
         sample_of: tuple[Tensor, Tensor, Tensor] | None = None,
-    ) -> Tensor:
-        """Σ_t E_q log p(y_t | f_t) - KL(q ‖ p) + E_q[log old site] of each series, `[B]`.
+        replayed: Replayed | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Σ_t E_q log p(y_t | f_t) - KL(q ‖ p) + E_q[log old site] of each series, and what replay adds to it, `[B]`.
 
-        The -log N(f; ỹ, ṽ) of the paper's objective cancels against the one inside its L_H.
+        The -log N(f; ỹ, ṽ) of the paper's objective cancels against the one inside its L_H. All latents are decoded
+        at once.
 
         Args:
             features: The features of the times of the observations.
             past: The old sites of these series in the frame of the task, `[B, L]`.
             y: Observations `[B, T, V]`.
             mask: Which of them are observed.
-            noise: A standard normal draw `[B, L, T]`, from which f is sampled; or several, `[K, B, L, T]`, of which the
+            noise: A standard normal draw `[B, L, T]`, from which f is sampled; or several, `[B, L, K, T]`, of which the
                 first is used, and all of them for the predicted scale.
             seen: Which observations the encoder sees; all of them if not given. It is a bound for any choice.
             series: The series of the observations, or the locations of a sample.
             sample_of: Of a field whose y are coefficients, the observations of some locations, `[B, T, V]`, which of
                 them are observed, and how many observations of the whole field each of them stands for.
+            replayed: Past latents, and what the previous decoder makes of them.
+
+        Returns:
+            The bound, and the mean KL between the outputs of the previous decoder and the present one for past latents;
+            a field that is sampled has one bound, `[1]`.
         """
         clock, place = self.clock(features.times), self.place(features.times, series)
         seen = mask if seen is None else seen
         encoded = self.encoder(y, seen, clock, *(place if self.field is None else ()))
         q = TaskPosterior.of(features, past, *encoded)
-        f = q.sample(noise)
+        f, num_draws = q.sample(noise), 1 if noise.ndim == 3 else noise.shape[2]
+        f = f.flatten(2)
         y, mask, weight = (y, mask, None) if sample_of is None else sample_of
-        if f.ndim == 3:
-            return bound(q, self.decoder(f, clock, *place), y, mask, weight)
-        mean, noise, means, scales = self.decoder.of_draws(f, clock, *place)
-        predicted = mixture_log_prob(means, scales, y, mask)
-        return bound(q, (mean, noise), y, mask, weight) + total(predicted, weight)
+        given = [(clock, *place)] * num_draws
+        if replayed is not None:
+            f, given = torch.cat([replayed.f.to(f), f], -1), [replayed.given, *given]
+        decoded = self.decoder.outputs(f, *side_by_side(given))
+        before = None if replayed is None else replayed.target
+        log_likelihood, divergence = step_terms(decoded, y, mask, num_draws, before)
+        if weight is not None:
+            log_likelihood = weight * log_likelihood.sum(0, keepdim=True)
+        return log_likelihood + q.prior_terms, divergence
 
     @torch.no_grad()
     def consolidate(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
@@ -261,3 +288,11 @@ def pseudo_site(features: TimeFeatures, mean: Tensor, precision: Tensor) -> Site
     """The site of pseudo-observations `[B, L, T]`: G = Σ a aᵀ/ṽ, h = Σ a ỹ/ṽ."""
     h = features.weighted_sum(precision * mean)
     return Site(mean.new_zeros(mean.shape[:-1]), h, features.weighted_outer_sum(precision))
+
+
+def side_by_side(given: Sequence[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+    """What a decoder is given at several times, one after the other: clock and inputs; the rest is the same at all."""
+    if len(given) == 1:
+        return given[0]
+    clocks, *inputs = (torch.cat(parts, -2) for parts in zip(*(part[:2] for part in given), strict=True))
+    return clocks, *inputs, *given[0][2:]

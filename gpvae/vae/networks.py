@@ -6,7 +6,7 @@ the latter the network starts at zero, so that the linear maps can start at the 
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -112,6 +112,20 @@ class Encoder(nn.Module):
         return mean, mask.any(-1)[..., None, :] / (softplus(raw) + MIN_VARIANCE)
 
 
+class Decoded(NamedTuple):
+    """Outputs of a decoder.
+
+    Attributes:
+        mean: The mean of y, `[..., T, V]`.
+        log_noise: The logarithm of the noise of the variables, of a shape that can be expanded to that.
+        log_scale: The logarithm of the predicted scale, `[..., T, V]`, if there is one.
+    """
+
+    mean: Tensor
+    log_noise: Tensor
+    log_scale: Tensor | None
+
+
 class Decoder(nn.Module):
     """f_t → the mean of y_t, and its scale: learnt for each variable or for all, or predicted like the mean.
 
@@ -162,41 +176,28 @@ class Decoder(nn.Module):
         Returns:
             The mean, the noise of the variables, and the predicted scale if there is one.
         """
+        mean, *logs = self.outputs(f, clock, *place)
+        return mean, *(log.exp().expand_as(mean) for log in logs if log is not None)
+
+    def outputs(self, f: Tensor, clock: Tensor, *place: Tensor) -> "Decoded":
+        """The mean, and logarithms of the standard deviations, for the arguments of `forward`."""
         linear, known = self._given(f, clock, *place)
-        mean = self._mean(linear, known)
-        return mean, *self._scales(mean, known, *place)
-
-    def of_draws(self, f: Tensor, clock: Tensor, *place: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Mean and noise for the first of several draws of f, `[K, ...]`; means and predicted scales for all of them.
-
-        The first mean is trained; the means for all draws are held fixed while the scales are.
-        """
-        linear, known = self._given(f[0], clock, *place)
-        mean = self._mean(linear, known)
-        with torch.no_grad():
-            others, known_to_others = self._given(f[1:], clock, *place)
-            means = torch.cat([mean[None], self._mean(others, known_to_others)])
-            known_to_all = torch.cat([known[None], known_to_others])
-        return mean, self._noise(mean), means, self._scales(means, known_to_all, *place)[-1]
+        mean = self.network(known)
+        if linear is not None:
+            mean = mean + linear
+        return Decoded(mean, *self._log_scales(known, *place))
 
     def _given(self, f: Tensor, clock: Tensor, inputs: Tensor | None = None) -> tuple[Tensor | None, Tensor]:
         """The linear part of the mean, and all that the networks are given."""
         f = f.mT.to(self.log_scale)
         return None if self.linear is None else self.linear(f), _joined(f, clock, inputs)
 
-    def _mean(self, linear: Tensor | None, known: Tensor) -> Tensor:
-        mean = self.network(known)
-        return mean if linear is None else mean + linear
-
-    def _noise(self, mean: Tensor) -> Tensor:
-        return self.log_scale.exp().expand_as(mean)
-
-    def _scales(self, mean: Tensor, known: Tensor, *place: Tensor) -> tuple[Tensor, ...]:
-        """The noise of the variables, and the predicted scale if there is one."""
+    def _log_scales(self, known: Tensor, *place: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Logarithms of the noise of the variables, and of the predicted scale if there is one."""
         if self.scale is None:
-            return (self._noise(mean),)
-        ratio = MAX_LOG_RATIO * torch.tanh(self.scale(known.detach()) / MAX_LOG_RATIO)
-        return self._noise(mean), (self.log_scale.detach() + ratio).exp()
+            return self.log_scale, None
+        ratio = torch.tanh(self.scale(known.detach()) / MAX_LOG_RATIO)
+        return self.log_scale, torch.add(self.log_scale.detach(), ratio, alpha=MAX_LOG_RATIO)
 
 
 class LocationDecoder(Decoder):
@@ -238,11 +239,11 @@ class LocationDecoder(Decoder):
         local = torch.einsum("bd,...tdv->...btv", features.to(coefficients), coefficients.squeeze(-4))
         return local, _joined(local, clock, inputs).to(self.log_scale)
 
-    def _scales(self, mean: Tensor, known: Tensor, *place: Tensor) -> tuple[Tensor, ...]:
-        *others, last = super()._scales(mean, known)
+    def _log_scales(self, known: Tensor, *place: Tensor) -> tuple[Tensor, Tensor | None]:
+        log_noise, log_scale = super()._log_scales(known)
         *_, excess = place
-        wider = (1 + excess.to(last)[:, None] / self.log_scale.detach().exp().square()).sqrt()
-        return *others, last * wider
+        wider = 0.5 * torch.log1p(excess.to(log_noise)[:, None] / log_noise.detach().exp().square())
+        return (log_noise + wider, None) if log_scale is None else (log_noise, log_scale + wider)
 
 
 def _joined(*parts: Tensor | None) -> Tensor:

@@ -65,8 +65,7 @@ class PosteriorByTime(SeriesPosterior):
 
     def kept_of(self, series: Tensor | None) -> Site:
         """The past site of some series of this process, with weights instead of G; of all of them if not given."""
-        site = self.site
-        return site if series is None else self.select_series(site, series)
+        return SeriesPosterior.site_of(self, series)
 
     def _precision_shape(self, size: int) -> tuple[int, ...]:
         return (self.moments.shape[-1],)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from gpvae.posteriors import Posterior
 from gpvae.utils.distributed import own_positions
 from gpvae.utils.row_store import compute_rows, select_rows
-from gpvae.vae import normal
+from gpvae.vae.model import Replayed
 from gpvae.vae.networks import Decoder
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.task import SeriesTask
@@ -75,43 +75,22 @@ class Replay(nn.Module):
         """The shape of the standard normal draws of each series for a step."""
         return 2, self.means.shape[-2], self.num_draws
 
+    @torch.no_grad()
     def forward(
-        self,
-        decoder: Decoder,
-        series: Tensor,
-        noise: Tensor,
-        number: int,
-        place: Callable[[Tensor], tuple[Tensor, ...]] = lambda times: (),
-    ) -> Tensor:
-        """The mean KL per scalar, over draws of past latents, of each series or location, `[B]`.
+        self, series: Tensor, noise: Tensor, number: int, place: Callable[[Tensor], tuple[Tensor, ...]]
+    ) -> Replayed:
+        """Draws of past latents, and what the previous decoder makes of them.
 
         Args:
-            decoder: The decoder that is trained.
             series: Series of this process, `[B]`.
             noise: Standard normal draws of each series, `[B, *noise_shape]`.
             number: The number of the step, which says which times are replayed.
             place: What the decoder is given about locations at some times, see `GPVAE.place`.
         """
         some, times, clock = self.parts[number % len(self.parts)]
-        rows = own_positions(series)
-        past, shown = select_rows(self.means[..., some], rows).unbind(1)
-        stddev, common, blur = select_rows(self.spreads[..., some], rows).unbind(1)
-        same, extra = noise.to(past).unbind(1)
-        known = clock, *place(times)
-        with torch.no_grad():
-            target = self.before(torch.addcmul(past, stddev, same), *known)
-            f = torch.addcmul(torch.addcmul(shown, common, same), blur, extra)
-        return divergence(target, decoder(f, *known)).mean((-2, -1))
-
-
-def divergence(target: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Tensor:
-    """KL between the likelihoods of two decoders, `[..., T, V]`, with one term for each of the scales they give.
-
-    Args:
-        target: Outputs of the previous decoder.
-        outputs: Outputs of the present one; as in its bound, a predicted scale is trained on the side.
-    """
-    kl = normal.divergence(target[0], target[1], outputs[0], outputs[1])
-    for before, scale in zip(target[2:], outputs[2:], strict=True):
-        kl = kl + normal.divergence(target[0], before, outputs[0].detach(), scale)
-    return kl
+        rows, given = own_positions(series), (clock, *place(times))
+        spreads = select_rows(self.spreads[..., some], rows)
+        same, extra = noise.to(spreads).split(1, 1)
+        past, shown = torch.addcmul(select_rows(self.means[..., some], rows), spreads[:, :2], same).unbind(1)
+        f = torch.addcmul(shown, spreads[:, 2], extra[:, 0])
+        return Replayed(f, given, self.before.outputs(past, *given))

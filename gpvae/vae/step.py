@@ -20,13 +20,13 @@ class StepNoise(NamedTuple):
     """The random numbers of a step, from a single draw.
 
     Attributes:
-        latents: Standard normal draws for the latents, `[B, L, T]` or, if scales are predicted, `[K, B, L, T]`.
-        left_out: Which times the encoder does not see, `[B, T, 1]`; None for none.
+        latents: Standard normal draws for the latents, `[B, L, K, T]`.
+        shown: Which times the encoder sees, `[B, T, 1]`; None for all.
         replay: Standard normal draws for replay, `[B, *noise_shape]`; None without replay.
     """
 
     latents: Tensor
-    left_out: Tensor | None
+    shown: Tensor | None
     replay: Tensor | None
 
 
@@ -84,36 +84,39 @@ class Step(NamedTuple):
             left_out: Share of the times of each series that the encoder does not see.
             replay: The previous decoder, with past latents; None without replay.
         """
-        latents = self.task.vae.num_draws, self.task.vae.posterior.latent_dim, len(self.times)
+        latents = self.task.vae.posterior.latent_dim, self.task.vae.num_draws, len(self.times)
         replayed = () if replay is None else replay.noise_shape()
         sizes = math.prod(latents), len(self.times) if left_out > 0 else 0, math.prod(replayed) if replayed else 0
         drawn = draws.normal(self.series, sum(sizes), dtype=self.task.dtype)
         own, hidden, past = drawn.split(sizes, -1)
-        own = own.unflatten(-1, latents).transpose(0, 1)
         return StepNoise(
-            own if len(own) > 1 else own[0],
-            (hidden < NormalDist().inv_cdf(left_out))[..., None] if left_out > 0 else None,
+            own.unflatten(-1, latents),
+            (hidden >= NormalDist().inv_cdf(left_out))[..., None] if left_out > 0 else None,
             past.unflatten(-1, replayed) if replayed else None,
         )
 
-    def bound(self, noise: StepNoise) -> Tensor:
-        """The bound per value."""
-        features, past = self.task.features_and_past(self.times, self.series)
-        seen = self.mask if noise.left_out is None else self.mask & ~noise.left_out
-        bound = self.task.vae.bound(
-            features, past, self.y, self.mask, noise.latents, seen=seen, series=self.locations, sample_of=self.sample_of
-        )
-        return bound.sum() / self.num_values
-
-    def disagreement(self, replay: Replay, noise: StepNoise, number: int) -> Tensor:
-        """The mean KL between the outputs of the previous decoder and the present one for past latents.
+    def terms(self, noise: StepNoise, replay: Replay | None = None, number: int = 0) -> tuple[Tensor, Tensor]:
+        """The bound per value, and the mean KL between the outputs of the previous decoder and the present one.
 
         Args:
-            replay: The previous decoder, with past latents.
             noise: The random numbers.
+            replay: The previous decoder, with past latents; without it, the KL is 0.
             number: The number of the step.
         """
-        assert noise.replay is not None
-        vae = self.task.vae
-        place = partial(vae.place, series=self.locations)
-        return replay(vae.decoder, self.series, noise.replay, number, place).sum() / self.num_locations
+        vae, replayed = self.task.vae, None
+        if replay is not None:
+            assert noise.replay is not None
+            replayed = replay(self.series, noise.replay, number, partial(vae.place, series=self.locations))
+        features, past = self.task.features_and_past(self.times, self.series)
+        bound, divergence = vae.step(
+            features,
+            past,
+            self.y,
+            self.mask,
+            noise.latents,
+            seen=self.mask if noise.shown is None else self.mask & noise.shown,
+            series=self.locations,
+            sample_of=self.sample_of,
+            replayed=replayed,
+        )
+        return bound.sum() / self.num_values, divergence.sum() / self.num_locations

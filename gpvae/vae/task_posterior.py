@@ -45,8 +45,28 @@ class TaskPosterior:
         return cls(mean, features.residual + spread, terms)
 
     def sample(self, noise: Tensor) -> Tensor:
-        """A draw of f at each time `[B, L, T]`, from a standard normal draw of that shape."""
-        return torch.addcmul(self.mean, self.variance.sqrt(), noise)
+        """A draw of f at each time, from a standard normal draw `[B, L, T]`; or several, `[B, L, K, T]`.
+
+        Of several draws, the first is trained.
+        """
+        if noise.ndim == 3:
+            return torch.addcmul(self.mean, self.variance.sqrt(), noise)
+        return _Sample.apply(self.mean, self.variance, noise)  # type: ignore[no-untyped-call]
+
+
+class _Sample(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, mean: Tensor, variance: Tensor, noise: Tensor) -> Tensor:  # noqa: ANN401
+        stddev = variance.sqrt()
+        ctx.save_for_backward(stddev, noise[:, :, 0])
+        return torch.addcmul(mean[:, :, None], stddev[:, :, None], noise)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        stddev, noise = ctx.saved_tensors
+        by_mean = gradient[:, :, 0]
+        return by_mean, 0.5 * by_mean * noise / stddev, None
 
 
 class _Infer(torch.autograd.Function):

@@ -124,7 +124,7 @@ def test_batches_estimate_the_bound_of_the_whole_field() -> None:
 
     def value(index: Tensor) -> float:
         step = Step.of(module._task, index, times, y[index], mask[index])  # type: ignore[arg-type]
-        return float(step.bound(step.noise(Draws(0, "train", 0), 0.0, None)).detach())
+        return float(step.terms(step.noise(Draws(0, "train", 0), 0.0, None))[0].detach())
 
     whole, parts = value(torch.arange(LOCATIONS)), [value(part) for part in torch.randperm(LOCATIONS).split(6)]
     assert np.mean(parts) == pytest.approx(whole, rel=1e-5)

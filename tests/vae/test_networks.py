@@ -5,7 +5,6 @@ import torch
 from torch import Tensor
 
 from gpvae.modules import SVGPVAE
-from gpvae.vae.bound import mixture_log_prob
 from gpvae.vae.networks import Clock
 from gpvae.vae.principal_components import PrincipalComponents
 from tests.vae.learning import Data, learn
@@ -79,8 +78,9 @@ def gradients(noise: str) -> Tensor:
         torch.nn.init.constant_(parameter, 0.1)
     features, past = task.features_and_past(task.times, task.series)
     rng = torch.Generator().manual_seed(0)
-    draws = torch.randn(4, 3, *features.prior.shape, generator=rng, dtype=torch.float64)
-    value = module.vae.bound(features, past, task.y, task.mask, draws if noise == "predicted" else draws[0]).sum()
+    draws = torch.randn(4, 3, *features.prior.shape, generator=rng, dtype=torch.float64).movedim(0, 2)
+    draws = draws if noise == "predicted" else draws[:, :, 0]
+    value = module.vae.bound(features, past, task.y, task.mask, draws).sum()
     trained = [*module.vae.encoder.parameters(), *decoder.network.parameters(), decoder.log_scale]
     return torch.cat([part.reshape(-1) for part in torch.autograd.grad(value, trained)])
 
@@ -99,14 +99,6 @@ def test_a_predicted_scale_learns_when_data_are_certain() -> None:
     learn(module, (times, y, torch.ones_like(y, dtype=torch.bool)), steps=200)
     scale = module.vae.decode(times, module.vae.latent(times).mean)[1].detach().mean(0)
     assert float(scale[noisy].min()) > 3 * float(scale[~noisy].mean())
-
-
-def test_the_density_of_a_mixture_is_the_mean_of_its_components() -> None:
-    means, scales = torch.randn(5, 2, 3, 4), torch.rand(5, 2, 3, 4) + 0.5
-    y, mask = torch.randn(2, 3, 4), torch.rand(2, 3, 4) > 0.3
-    components = torch.distributions.Normal(means, scales)
-    expected = torch.where(mask, components.log_prob(y).exp().mean(0).log(), 0.0)
-    torch.testing.assert_close(mixture_log_prob(means, scales, y.where(mask, torch.nan), mask), expected)
 
 
 @pytest.mark.parametrize(
