@@ -111,12 +111,12 @@ class _Rows:
     """Which rows belong to the past that is replayed, `[B, R]`, and which to draws for the task, `[K, B, T]`."""
 
     def __init__(self, task: torch.Size, past: torch.Size | None) -> None:
-        self.task, self.replayed, self.replays = task, past, past is not None
+        self.task, self.replayed, self.replays = task, past or (), past is not None
         self.num_past = 0 if past is None else past[:-1].numel()
 
     def past(self, values: Tensor) -> Tensor:
         """Values for the past, `[B, R, V]`."""
-        return values[: self.num_past].view(self.replayed)
+        return values[: self.num_past].view(*self.replayed)
 
     def own(self, values: Tensor) -> Tensor:
         """Values for the task, `[K, B, T, V]`."""
