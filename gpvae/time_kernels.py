@@ -2,12 +2,23 @@
 
 from typing import Any
 
+import torch
 from gpytorch.kernels import Kernel, MaternKernel, RBFKernel
 from torch import Tensor
 
 
-class _OverTime(Kernel):  # type: ignore[misc]
-    """Distances of inputs of one dimension; gpytorch compares all inputs first, to spare itself a matrix product."""
+class _OverTime(Kernel):
+    """A kernel of variance one over inputs of one dimension.
+
+    Gpytorch compares all inputs before it computes distances, to spare itself a matrix product.
+    """
+
+    def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:  # noqa: ANN401
+        """Covariances `[*L, N1, N2]`, or `[*L, N]` of pairs of inputs."""
+        if diag and x1 is x2:
+            batch = torch.broadcast_shapes(self.batch_shape, x1.shape[:-2])
+            return x1.new_ones(*batch, x1.shape[-2])
+        return super().forward(x1, x2, diag=diag, **params)
 
     def covar_dist(
         self,
@@ -23,9 +34,9 @@ class _OverTime(Kernel):  # type: ignore[misc]
         return difference.square() if square_dist else difference.abs()
 
 
-class TimeRBFKernel(_OverTime, RBFKernel):  # type: ignore[misc]
+class TimeRBFKernel(_OverTime, RBFKernel):
     """An RBF kernel over time."""
 
 
-class TimeMaternKernel(_OverTime, MaternKernel):  # type: ignore[misc]
+class TimeMaternKernel(_OverTime, MaternKernel):
     """A Matérn kernel over time."""

@@ -21,7 +21,7 @@ Given = tuple[Tensor, tuple[Tensor, ...]]
 def encode(encoder: Encoder, y: Tensor, mask: Tensor, clock: Tensor, *place: Tensor) -> tuple[Tensor, Tensor]:
     """Pseudo-observations and their precisions `[B, L, T]`: the same as `Encoder.forward`."""
     if type(encoder) is not Encoder:
-        return encoder(y, mask, clock, *place)  # type: ignore[no-any-return]
+        return encoder(y, mask, clock, *place)
     known = joined(torch.where(mask, y, 0.0), mask, clock, *place)
     dtype = _dtype(encoder)
     with torch.autocast(y.device.type, enabled=False):
@@ -64,7 +64,7 @@ def decode_draws(decoder: Decoder, replayed: Given | None, first: Tensor, own: G
 
 class _Encode(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, known: Tensor, seen: Tensor, *parameters: Tensor | None) -> tuple[Tensor, Tensor]:  # noqa: ANN401
+    def forward(ctx: Any, known: Tensor, seen: Tensor, *parameters: Any) -> tuple[Tensor, Tensor]:  # noqa: ANN401
         outputs, *between = _residual(known.flatten(0, -2), *parameters)
         mean, raw = outputs.unflatten(0, known.shape[:-1]).chunk(2, -1)
         precision = seen / softplus(raw).add_(MIN_VARIANCE)
@@ -86,7 +86,7 @@ class _Encode(torch.autograd.Function):
 
 class _Mean(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, known: Tensor, trained: slice, first: Tensor, *parameters: Tensor | None) -> Tensor:  # noqa: ANN401
+    def forward(ctx: Any, known: Tensor, trained: slice, first: Tensor, *parameters: Any) -> Tensor:  # noqa: ANN401
         mean, *between = _residual(known, *parameters)
         ctx.trained, ctx.shape = trained, first.shape
         ctx.save_for_backward(*(part[: trained.stop] for part in (known, *between)), *parameters)
@@ -139,7 +139,7 @@ def _residual(
     hidden = torch.addmm(first_bias, known, first.mT)
     active = silu(hidden)
     outputs = torch.addmm(second_bias, active, second.mT)
-    if linear is not None:
+    if linear is not None and linear_bias is not None:
         outputs[:, : len(linear)].addmm_(known[:, : linear.shape[1]], linear.mT).add_(linear_bias)
     return outputs, hidden, active
 
