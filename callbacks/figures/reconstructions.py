@@ -17,7 +17,7 @@ from callbacks.figures.series_predictions import (
     representative_variables,
     task_spans,
 )
-from callbacks.figures.units import readable_location, readable_units
+from gpvae.plotting.units import readable_location, readable_units
 from datamodules.era5 import SeriesStream
 from gpvae.plotting.canvas import INK, LABEL, SMALL, TITLE, style_axes
 
