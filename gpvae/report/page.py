@@ -132,6 +132,7 @@ def render_page(
         program=provenance.program(),
         num_experiments=len(entries),
         num_runs=sum(len(entry.runs) for entry in entries.values()),
+        has_means=any(group.has_means for group in groups),
         data_sets=contents,
         without_times=without_times,
         left_out=left_out,

@@ -12,7 +12,7 @@ from gpvae.report.names import format_seeds
 from gpvae.report.palette import Styles
 from gpvae.report.series_charts import series_charts
 from gpvae.report.thumbnails import data_uri, final_pictures
-from gpvae.results import predicted_series
+from gpvae.results.predicted_series import FILE_NAME, read_series
 from gpvae.results.runs import Run
 
 Context = dict[str, Any]
@@ -37,8 +37,8 @@ def group_section(group: Group, name: str, data: str, styles: Styles, series_byt
     own = "the seeds that each method has" if group.seeds_differ else "seeds"
     over = f": mean over {own}" if group.has_means else f", on {_single_seed(group)}"
     shown = {entry.label: _shown_run(entry, common) for entry in group.entries}
-    series = {label: predicted_series.read_series(run.folder / predicted_series.FILE_NAME) for label, run in shown.items()}
-    pictures = [picture for label, run in shown.items() for picture in _pictures(label, run, replaced=bool(series[label]))]
+    series = {label: read_series(run.folder / FILE_NAME) for label, run in shown.items()}
+    pictures = [picture for label, run in shown.items() for picture in _pictures(label, run, bool(series[label]))]
     section: Context = {
         "id": name,
         "title": f"{data}, {group.title}",
@@ -116,7 +116,7 @@ def _shown_run(entry: Entry, common: frozenset[str]) -> Run:
     return min(entry.runs, key=lambda run: run.folder.name not in common)
 
 
-def _pictures(label: str, run: Run, *, replaced: bool) -> list[Context]:
+def _pictures(label: str, run: Run, replaced: bool) -> list[Context]:
     """What a run drew after its last task, and whether charts of series stand in for it."""
     pictures = []
     for path in final_pictures(run.folder, run.table.num_tasks):

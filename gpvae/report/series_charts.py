@@ -5,7 +5,8 @@ array, which no screen can tell from the numbers themselves.
 """
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,6 @@ from gpvae.results.predicted_series import PredictedSeries
 
 #: Stands for a missing value.
 MISSING = 2**16 - 1
-#: Bytes of the numbers of a row on the page, in base64: its input, two observations, and what each method predicts.
-INPUT_BYTES, OBSERVED_BYTES, PREDICTED_BYTES = 8 * 4 / 3, 2 * 2 * 4 / 3, 3 * 2 * 4 / 3
 #: Least rows of a series that is shown at all.
 MIN_ROWS = 2
 
@@ -39,14 +38,17 @@ def series_charts(
         for one in series:
             if len(one.input) >= MIN_ROWS:
                 found.setdefault(_name(one), []).append((number, one))
-    arrays = _Arrays()
+    arrays, every = _Arrays(), 1
     charts: list[dict[str, Any]] = []
     for name, predicted in found.items():
-        size = sum(len(one.input) * (INPUT_BYTES + OBSERVED_BYTES + PREDICTED_BYTES) for _, one in predicted)
-        room = max_bytes - arrays.size
-        if charts and size > room:
+        chart, extended = _chart(name, predicted, every, arrays)
+        while not charts and extended.size > max_bytes and every < len(predicted[0][1].input):
+            every *= 2
+            chart, extended = _chart(name, predicted, every, arrays)
+        if charts and extended.size > max_bytes:
             break
-        charts.append(_chart(name, predicted, max(1, int(np.ceil(size / max(room, 1)))), arrays))
+        charts.append(chart)
+        arrays = extended
     if not charts:
         return None
     drawn = [{"label": label, "colour": style.colour, "dash": _dash(style)} for label, style, _ in methods]
@@ -56,8 +58,11 @@ def series_charts(
 class _Arrays:
     """Arrays in base64, each of which is there only once."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+    def __init__(self, numbers: Mapping[str, int] = MappingProxyType({})) -> None:
+        self._numbers = dict(numbers)
+
+    def copy(self) -> "_Arrays":
+        return _Arrays(self._numbers)
 
     @property
     def encoded(self) -> list[str]:
@@ -80,10 +85,12 @@ class _Arrays:
         return {"array": self.add(integers), "low": low, "high": high}
 
 
-def _chart(name: str, predicted: Sequence[tuple[int, PredictedSeries]], every: int, arrays: _Arrays) -> dict[str, Any]:
-    """A chart of every n-th row; the observations are those of the first method."""
-    first = predicted[0][1]
-    factor, units = readable_units(first.units, float(np.nanmax(np.abs(first.mean))))
+def _chart(
+    name: str, predicted: Sequence[tuple[int, PredictedSeries]], every: int, known: _Arrays
+) -> tuple[dict[str, Any], _Arrays]:
+    """A chart of every n-th row, and its arrays with those known; the observations are those of the first method."""
+    arrays, first = known.copy(), predicted[0][1]
+    factor, units = readable_units(first.units, float(np.nan_to_num(np.abs(first.mean)).max()))
     begins = np.flatnonzero(np.diff(first.task) > 0) + 1
 
     def inputs(one: PredictedSeries) -> NDArray[np.float64]:
@@ -93,7 +100,7 @@ def _chart(name: str, predicted: Sequence[tuple[int, PredictedSeries]], every: i
     def values(some: NDArray[np.float64]) -> dict[str, Any]:
         return arrays.add_values(factor * some[::every])
 
-    return {
+    chart = {
         "name": name,
         "units": units if first.units else "",
         "dates": first.input.dtype.kind == "M",
@@ -110,6 +117,7 @@ def _chart(name: str, predicted: Sequence[tuple[int, PredictedSeries]], every: i
             for method, one in predicted
         ],
     }
+    return chart, arrays
 
 
 def _name(series: PredictedSeries) -> str:

@@ -103,9 +103,7 @@ def read_series(path: Path) -> list[PredictedSeries]:
 def _parse(shared: Sequence[str], rows: Sequence[Sequence[str]]) -> PredictedSeries:
     variable, units, *location = shared
     task, inputs, *columns = zip(*(row[NUM_SHARED:] for row in rows), strict=True)
-    observed, held_out, mean, lower, upper = (
-        np.array([float(text or "nan") for text in column]) for column in columns
-    )
+    observed, held_out, mean, lower, upper = (np.array([float(text or "nan") for text in column]) for column in columns)
     place = (float(location[0]), float(location[1])) if all(location) else None
     x = np.array(inputs, dtype="datetime64[s]" if "T" in inputs[0] else np.float64)
     if not (x[:-1] <= x[1:]).all():  # NaN and NaT compare as false
