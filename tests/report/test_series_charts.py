@@ -66,11 +66,12 @@ def test_the_size_is_limited(tmp_path: Path) -> None:
     whole = series_charts([("one", STYLE, series)], 1e6)
     assert whole is not None
     size = sum(map(len, whole["arrays"]))
-    for limit, num_charts in ((size, 4), (0.7 * size, 2), (0.05 * size, 1)):
+    for limit, num_charts in ((size, 4), (0.7 * size, 2), (0.05 * size, None)):
         data = series_charts([("one", STYLE, series)], limit)
         assert data is not None
         assert sum(map(len, data["arrays"])) <= limit
-        assert len(data["charts"]) == num_charts
+        num_rows = len(decode(data, data["charts"][0]["learnt"]))
+        assert (len(data["charts"]), num_rows) == (num_charts, 1000) if num_charts else num_rows < 100
     assert series_charts([("one", STYLE, [])], 1e6) is None
 
 

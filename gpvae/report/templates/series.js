@@ -216,6 +216,7 @@ function explore(figure) {
 
   for (const [number, {name, units}] of charts.entries())
     select.add(new Option(units ? `${name} (${units})` : name, number));
+  select.parentElement.hidden = charts.length < 2;
   select.onchange = () => open(Number(select.value));
   for (const [number, {label, colour}] of methods.entries()) {
     const box = Object.assign(document.createElement("input"), {type: "checkbox", checked: true});
