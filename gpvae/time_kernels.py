@@ -13,7 +13,7 @@ class _OverTime(Kernel):
     Gpytorch compares all inputs before it computes distances, to spare itself a matrix product.
     """
 
-    def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:  # noqa: ANN401
+    def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:
         """Covariances `[*L, N1, N2]`, or `[*L, N]` of pairs of inputs."""
         if diag and x1 is x2:
             batch = torch.broadcast_shapes(self.batch_shape, x1.shape[:-2])
@@ -27,7 +27,7 @@ class _OverTime(Kernel):
         diag: bool = False,
         last_dim_is_batch: bool = False,
         square_dist: bool = False,
-        **params: Any,  # noqa: ANN401
+        **params: Any,
     ) -> Tensor:
         """Distances `[..., N1, N2]` of times `[..., N1, 1]` and `[..., N2, 1]`, or `[..., N]` of pairs of them."""
         difference = (x1 - x2)[..., 0] if diag else x1 - x2.mT
