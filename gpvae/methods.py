@@ -19,7 +19,7 @@ from gpytorch.likelihoods import (
 from gpvae import inducing
 from gpvae.inducing import InducingVariables
 from gpvae.inducing.auto import AUTO, AUTO_FAMILIES
-from gpvae.time_kernels import TimeMaternKernel, TimeRBFKernel
+from gpvae.kernels import TimeMaternKernel, TimeRBFKernel
 from gpvae.utils import checks
 
 Scalar = bool | int | float | str
