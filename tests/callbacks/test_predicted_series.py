@@ -41,12 +41,9 @@ def test_a_run_of_series_writes_them(tmp_path: Path) -> None:
         np.testing.assert_allclose(t2m.observed, fields.read(0, 60)[0, :, 1], rtol=1e-5)
 
 
-def test_chunks_of_hours_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_of_hours_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module, stream = small_model(), toy_series(2)
-    stream.setup()
-    for task in range(2):
-        module.begin_task(*stream.task_data(task))
-        module.end_task()
+    learn(tmp_path, module, stream)
     module.eval()
     with torch.no_grad():
         whole = predict_variables(module.vae, stream, 2)
