@@ -112,8 +112,9 @@ class TaskReport(ResultsWriter, Callback):
                 changes |= {f"{metric}/forgetting": forgetting, f"{metric}/backward_transfer": -forgetting}
         _log(trainer, changes, after_task)
         if not self._laid_out:
+            metrics = [metric for metric in self.metrics if np.isfinite(self.matrix(metric)).any()]
             for logger in trainer.loggers:
-                lay_out(logger, [metric for metric in self.metrics if np.isfinite(self.matrix(metric)).any()])
+                lay_out(logger, metrics, trainer.callback_metrics.keys())
             self._laid_out = True
 
     def on_task_foreseen(self, trainer: Trainer, module: ContinualModule, task: int) -> None:

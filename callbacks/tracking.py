@@ -1,6 +1,6 @@
 """What loggers show beside scalars: a layout of charts, pictures, tables, and options with final scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ from gpvae.metrics import describe
 
 #: Charts beside those of the metrics, on the first page of TensorBoard: their titles, and which scalars they show.
 MEMORY = {
-    "numbers kept": ["memory/numbers"],
-    "memory: share of variance that the variables resolve": ["memory/resolved"],
+    "numbers kept": "memory/numbers",
+    "memory: share of variance that the variables resolve": "memory/resolved",
 }
 OTHERS = {"forgetting": [".*/forgetting"], "before each task was learnt": ["foresight_nlpd/.*"]}
 #: Metrics whose charts come before those of memory.
@@ -22,12 +22,13 @@ COLUMNS = ("data", "inducing", "method", "model", "num_inducing")
 ADDRESS = "http://localhost:6006/#custom_scalars&_smoothingWeight=0"
 
 
-def lay_out(logger: Logger, metrics: Sequence[str]) -> None:
+def lay_out(logger: Logger, metrics: Sequence[str], logged: Collection[str]) -> None:
     """Let TensorBoard show one chart for each metric, with all tasks in it: NLPD and coverage, memory, the others.
 
     Args:
         logger: Any logger; others than that of TensorBoard have layouts of their own.
         metrics: Names of the metrics that are logged for each task, in order.
+        logged: Names of all scalars that a validation logs.
     """
     if isinstance(logger, TensorBoardLogger):
         first, last = (
@@ -38,7 +39,8 @@ def lay_out(logger: Logger, metrics: Sequence[str]) -> None:
             }
             for is_first in (True, False)
         )
-        charts = {title: ["Multiline", tags] for title, tags in (first | MEMORY | last | OTHERS).items()}
+        memory = {title: [tag] for title, tag in MEMORY.items() if tag in logged}
+        charts = {title: ["Multiline", tags] for title, tags in (first | memory | last | OTHERS).items()}
         logger.experiment.add_custom_scalars({"after each task": charts})
 
 

@@ -192,7 +192,7 @@ class ContinualModule(Counters, Transactional, LightningModule):
         return {"predictive": predictive, "target": target}
 
     def on_validation_epoch_end(self) -> None:
-        """Log scores (`nlpd/task_03`, ..., `nlpd/seen`, `nlpd_by_variable/t2m`) and memory, against the tasks learnt."""
+        """Log memory and scores (`nlpd/task_03`, `nlpd/seen`, `nlpd_by_variable/t2m`), against the tasks learnt."""
         self.log("step", float(self.learned), sync_dist=True)
         self.log("memory/numbers", float(sum(numbers_kept(self).values())), sync_dist=True)
         variables = self._variable_names() if self.scores.num_variables > 1 else []

@@ -5,8 +5,8 @@ from collections import defaultdict
 
 from torch import nn
 
-#: Parts of a state that follow from others (factors of kernel matrices, quadrature, copies of the present variables), or
-#: that the next task replaces.
+#: Parts of a state that follow from others (factors of kernel matrices, quadrature, copies of the present variables),
+#: or that the next task replaces.
 DERIVED = re.compile(r"^learner\.|\.posterior(s\.\d+)?\.(L$|past\.|kernel_parameters$)|\.(Phi|positions|chosen_by)$")
 #: What parts of a state are for, by their names; the first that fits.
 PURPOSES = {
