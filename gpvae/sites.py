@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gpvae.utils.devices import moved
 from gpvae.utils.linalg import cholesky, identity_like, log_det, matvec, solve_by_columns, solve_lower, symmetric
 
 
@@ -37,6 +38,10 @@ class Site:
     def __add__(self, other: "Site") -> "Site":
         """Both sites together."""
         return Site(self.c + other.c, self.h + other.h, self.G + other.G)
+
+    def to(self, device: torch.device, dtype: torch.dtype) -> "Site":
+        """The same site on another device, in another floating point type."""
+        return Site(*(moved(part, device, dtype) for part in (self.c, self.h, self.G)))
 
     def log_evidence(self) -> Tensor:
         """log ∫ N(v; 0, I) exp(c + hᵀv - ½ vᵀG v) dv = c + ½ hᵀ(I+G)⁻¹h - ½ log det(I+G), `[*B]`.

@@ -4,6 +4,7 @@ import copy
 from typing import Any
 
 import torch
+from lightning.pytorch.utilities import rank_zero_info
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -14,6 +15,7 @@ from gpvae.metrics import Foresight, TaskScores
 from gpvae.modules.finite_losses import FiniteLosses
 from gpvae.modules.series_module import METRICS
 from gpvae.modules.vae_module import VAEModule
+from gpvae.utils.devices import move_in_place
 from gpvae.utils.distributed import is_distributed, sum_over_processes
 from gpvae.vae import ewc
 from gpvae.vae import schedule as rates
@@ -27,7 +29,7 @@ from gpvae.vae.replay import Replay
 from gpvae.vae.resolution import Resolution
 from gpvae.vae.step import Step
 from gpvae.vae.step_precision import check_step_precision
-from gpvae.vae.task import SeriesTask, divergence_error, is_finite
+from gpvae.vae.task import MAX_VALUE, SeriesTask, divergence_error, is_finite
 
 
 class SVGPVAE(VAEModule):
@@ -220,11 +222,32 @@ class SVGPVAE(VAEModule):
             data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
         """
         fixed, dtype = not self._trained_in_gp(), getattr(torch, self.hparams["step_precision"])
-        self._task = task = SeriesTask(self.vae, *data, fixed=fixed, dtype=dtype)
+        self._task = task = SeriesTask(self.vae, *data, fixed=fixed, dtype=dtype, device=self.step_device)
+        if task.device != self.step_device:
+            rank_zero_info(
+                f"the steps of task {self.begun} are taken in float64, on {task.device}: they train the kernel or "
+                f"inducing points, step_precision is float64, or values are beyond {MAX_VALUE:g}"
+            )
         if self.ewc is not None:
             self._num_values = self._total(torch.tensor(task.num_observed(), device=self.device))
         if self.replay is not None and self.learned > 0:
             self.replay.prepare(task, seed=self.seed + self.learned)
+        self._move_networks(task.device)
+
+    def _move_networks(self, device: torch.device) -> None:
+        """Move what training steps train or compare with, between two of them."""
+        for part in (self.vae.encoder, self.vae.decoder, self.ewc, self.replay):
+            if part is not None:
+                move_in_place(part, device)
+
+    def on_validation_start(self) -> None:
+        """Evaluate where the state is."""
+        self._move_networks(self.device)
+
+    def on_validation_end(self) -> None:
+        """Continue a task that was evaluated in between."""
+        if self._task is not None:
+            self._move_networks(self._task.device)
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         """One step on a batch of series: their indices, times, observations and mask. A field is learnt as a whole."""
@@ -286,6 +309,7 @@ class SVGPVAE(VAEModule):
         self._refuse(self._losses.check())
         if not is_finite(self.vae.kernel, self._optimised()):
             raise self._diverged("a parameter became NaN or infinite", self.steps_taken)
+        self._move_networks(self.device)
         check_step_precision(task, self.begun)
         if self.ewc is not None:
             parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()

@@ -18,6 +18,7 @@ from gpvae.inducing import CosineExpansion, InducingVariables
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.streaming import Frame
+from gpvae.utils.devices import moved
 from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.row_store import select_rows
 from gpvae.vae.field import Field, FieldPosterior
@@ -116,11 +117,12 @@ class GPVAE(nn.Module):
         if self.locations is None:
             return ()
         assert series is not None
-        inputs = self.locations.inputs(times, series)
-        if not isinstance(self.field, LocationField):
-            return (inputs,)
-        features = self.field.basis(self.locations.positions(series))
-        return inputs, features, self.field.basis.excess(features) + self.locations.excess(series)
+        given: list[Tensor] = [self.locations.inputs(times, series)]
+        if isinstance(self.field, LocationField):
+            features = self.field.basis(self.locations.positions(series))
+            given += [features, self.field.basis.excess(features) + self.locations.excess(series)]
+        like = self.decoder.log_scale
+        return tuple(moved(part, like.device, like.dtype) for part in given)
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor, series: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`, in double precision."""
@@ -188,7 +190,7 @@ class GPVAE(nn.Module):
             The bound, and the mean KL between the outputs of the previous decoder and the present one for past latents;
             a field that is sampled has one bound, `[1]`.
         """
-        clock, place = self.clock(features.times), self.place(features.times, series)
+        clock, place = self.clock(features.times, features.a.device), self.place(features.times, series)
         seen = mask if seen is None else seen
         encoded = self.encoder(y, seen, clock, *(place if self.field is None else ()))
         q = TaskPosterior.of(features, past, *encoded)
@@ -200,7 +202,7 @@ class GPVAE(nn.Module):
             f, given = torch.cat([replayed.f.to(f), f], -1), [replayed.given, *given]
         decoded = self.decoder.outputs(f, *side_by_side(given))
         before = None if replayed is None else replayed.target
-        log_likelihood, divergence = step_terms(decoded, y, mask, num_draws, before)
+        log_likelihood, divergence = step_terms(decoded, y, mask, num_draws, before, q.prior_terms.dtype)
         if weight is not None:
             log_likelihood = weight * log_likelihood.sum(0, keepdim=True)
         return log_likelihood + q.prior_terms, divergence

@@ -20,7 +20,12 @@ SCALE_DRAWS = 4
 
 
 def step_terms(
-    outputs: Decoded, y: Tensor, mask: Tensor, num_draws: int, before: Decoded | None
+    outputs: Decoded,
+    y: Tensor,
+    mask: Tensor,
+    num_draws: int,
+    before: Decoded | None,
+    dtype: torch.dtype = torch.float64,
 ) -> tuple[Tensor, Tensor]:
     """The log likelihood of each series, and the mean divergence of each, `[B]`; the latter 0 without replay.
 
@@ -35,8 +40,9 @@ def step_terms(
         mask: Which of them are observed.
         num_draws: The number of draws K.
         before: Outputs of the previous decoder for replayed latents, `[B, R]`; None without replay.
+        dtype: Floating point type of the log likelihood, a sum over all values of a series.
     """
-    return _StepTerms.apply(*outputs, y, mask, num_draws, before)  # type: ignore[no-untyped-call]
+    return _StepTerms.apply(*outputs, y, mask, num_draws, before, dtype)  # type: ignore[no-untyped-call]
 
 
 class _StepTerms(torch.autograd.Function):
@@ -50,6 +56,7 @@ class _StepTerms(torch.autograd.Function):
         mask: Tensor,
         num_draws: int,
         before: Decoded | None,
+        dtype: torch.dtype,
     ) -> tuple[Tensor, Tensor]:
         ctx.sizes = sizes = mean.shape[-2] - num_draws * y.shape[-2], num_draws * y.shape[-2]
         ctx.shape, ctx.num_draws, ctx.replays = log_noise.shape, num_draws, before is not None
@@ -67,7 +74,7 @@ class _StepTerms(torch.autograd.Function):
             log_share = densities.log_softmax(1)
             log_prob.add_(densities[:, 0]).sub_(log_share[:, 0])
             saved += [of_draws, log_share]
-        log_likelihood = (log_prob * mask).sum((-2, -1), dtype=torch.float64)
+        log_likelihood = (log_prob * mask).sum((-2, -1), dtype=dtype)
         if before is None:
             ctx.save_for_backward(*saved)
             return log_likelihood, torch.zeros_like(log_likelihood)
@@ -109,4 +116,4 @@ class _StepTerms(torch.autograd.Function):
             by_noise = by_noise + torch.addcmul(weight, weight, square, value=-1).sum_to_size(ctx.shape)
             by_log_scale = [torch.addcmul(weight, weight, of_scale, value=-1) for of_scale in squares] + by_log_scale
         joined = [torch.cat(parts, -2) if len(parts) > 1 else parts[0] for parts in (by_mean, by_log_scale) if parts]
-        return joined[0], by_noise, joined[1] if predicted else None, None, None, None, None
+        return joined[0], by_noise, joined[1] if predicted else None, None, None, None, None, None

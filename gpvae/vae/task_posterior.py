@@ -19,7 +19,7 @@ class TaskPosterior:
     Attributes:
         mean: `[B, L, T]`.
         variance: `[B, L, T]`.
-        prior_terms: -KL(q ‖ p) + E_q[log old site] of each series, `[B]`, in double precision.
+        prior_terms: -KL(q ‖ p) + E_q[log old site] of each series, `[B]`, in the precision of the past.
     """
 
     mean: Tensor
@@ -43,6 +43,10 @@ class TaskPosterior:
             inputs = features.a, y, precision, past.c, past.h, past.G, features
             mean, spread, terms = _Infer.apply(*inputs)  # type: ignore[no-untyped-call]
         return cls(mean, features.residual + spread, terms)
+
+    def to(self, device: torch.device) -> "TaskPosterior":
+        """The same posterior on another device."""
+        return TaskPosterior(self.mean.to(device), self.variance.to(device), self.prior_terms.to(device))
 
     def sample(self, noise: Tensor) -> Tensor:
         """A draw of f at each time, from a standard normal draw `[B, L, T]`; or several, `[B, L, K, T]`.
