@@ -5,7 +5,8 @@ tasks, and are transported from one family of variables to the next.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -39,9 +40,13 @@ class Site:
         """Both sites together."""
         return Site(self.c + other.c, self.h + other.h, self.G + other.G)
 
-    def to(self, device: torch.device, dtype: torch.dtype) -> "Site":
+    def parts(self) -> tuple[Tensor, ...]:
+        """All tensors of the site."""
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+    def to(self, device: torch.device, dtype: torch.dtype) -> Self:
         """The same site on another device, in another floating point type."""
-        return Site(*(moved(part, device, dtype) for part in (self.c, self.h, self.G)))
+        return type(self)(*(moved(part, device, dtype) for part in self.parts()))
 
     def log_evidence(self) -> Tensor:
         """log ∫ N(v; 0, I) exp(c + hᵀv - ½ vᵀG v) dv = c + ½ hᵀ(I+G)⁻¹h - ½ log det(I+G), `[*B]`.

@@ -73,12 +73,12 @@ class ContinualModule(Counters, Transactional, HostState):
     def setup(self, stage: str) -> None:
         """Build what depends on the data; raise if precision or devices are not supported."""
         check_precision(str(self.trainer.precision))
-        super().setup(stage)
         if not self.built:
             stream = getattr(self.trainer, "datamodule", None)
             if stream is None:
                 raise ValueError("num_variables is unknown: set it, or use a datamodule")
             self.build(stream.num_variables, getattr(stream, "num_series", None))
+        super().setup(stage)
         # Buffers are the same on all processes by construction, or rows of a process's own series.
         names = [name for name, _ in self.named_buffers()]
         DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, names)

@@ -133,8 +133,8 @@ def fisher(task: SeriesTask, draws: Draws) -> Tensor:
     parts = []
     for series in task.series.split(task.vae.posterior.chunk_size):
         with torch.no_grad():
-            at_home = series.device, torch.float64
-            features, past = (part.to(*at_home) for part in task.features_and_past(task.times, series))
+            features, past = task.features_and_past(task.times, series)
+            features, past = features.to(series.device, torch.float64), past.to(series.device, torch.float64)
         noise = draws.normal(series, *features.prior.shape)
         if isinstance(task.vae.field, LocationField):
             parts.append(field_squared_gradients(task, features, past, noise).sum(0))

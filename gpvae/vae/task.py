@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gpvae.sites import Site
 from gpvae.utils.row_store import select_rows
+from gpvae.vae.centred_site import CentredSite
 from gpvae.vae.location_field import LocationField
 from gpvae.vae.model import GPVAE
 from gpvae.vae.shared_times import TimeFeatures
@@ -80,7 +81,6 @@ class SeriesTask(TaskData):
         self.dtype = dtype if fixed and self.max_abs_value() <= MAX_VALUE else torch.float64
         home = self.times.device
         self.device = home if device is None or self.dtype == torch.float64 else device
-        self._matrices = torch.float64 if self.device == home else self.dtype
         self.frame, self.transport = vae.posterior.task_frame(vae.kernel)
         self._fixed = self._condensed() if fixed else None
 
@@ -90,9 +90,18 @@ class SeriesTask(TaskData):
         features, U = TimeFeatures.of(self.frame, self.times).condensed()
 
         def past(series: Tensor | None) -> Site:
-            return self.transport(posterior.site_of(series)).project(U).to(self.device, self._matrices)
+            return self.transport(posterior.site_of(series)).project(U)
 
-        past_site = posterior.compute_site("task", self.series, past) if posterior.started else past(None)
+        def in_steps(series: Tensor) -> CentredSite:
+            return CentredSite.of(past(series), features).to(self.device, self.dtype)
+
+        at_home = self.device == self.times.device
+        if not posterior.started:
+            past_site = past(None) if at_home else past(None).to(self.device, self.dtype)
+        elif at_home:
+            past_site = posterior.compute_site("task", self.series, past, Site)
+        else:
+            past_site = posterior.compute_site("task", self.series, in_steps, CentredSite)
         return features.to(self.device, self.dtype), past_site
 
     @cached_property

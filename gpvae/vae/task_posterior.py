@@ -9,6 +9,7 @@ from torch.autograd.function import once_differentiable
 
 from gpvae.sites import Site
 from gpvae.utils.linalg import matvec
+from gpvae.vae.centred_site import CentredSite
 from gpvae.vae.shared_times import TimeFeatures
 
 
@@ -39,10 +40,12 @@ class TaskPosterior:
             precision: Their precisions.
         """
         y, precision = y.to(features.a), precision.to(features.a)
+        centre = past.mean if isinstance(past, CentredSite) else None
+        y = y if centre is None else y - centre
         with torch.autocast(y.device.type, enabled=False):
             inputs = features.a, y, precision, past.c, past.h, past.G, features
             mean, spread, terms = _Infer.apply(*inputs)  # type: ignore[no-untyped-call]
-        return cls(mean, features.residual + spread, terms)
+        return cls(mean if centre is None else mean + centre, features.residual + spread, terms)
 
     def to(self, device: torch.device) -> "TaskPosterior":
         """The same posterior on another device."""
