@@ -10,6 +10,7 @@ from torch import Tensor
 from gpvae.sites import Site
 from gpvae.utils.row_store import select_rows
 from gpvae.vae.centred_site import CentredSite
+from gpvae.vae.keyed_noise import check_draws
 from gpvae.vae.location_field import LocationField
 from gpvae.vae.model import GPVAE
 from gpvae.vae.shared_times import TimeFeatures
@@ -92,17 +93,16 @@ class SeriesTask(TaskData):
         def past(series: Tensor | None) -> Site:
             return self.transport(posterior.site_of(series)).project(U)
 
-        def in_steps(series: Tensor) -> CentredSite:
+        def centred(series: Tensor) -> CentredSite:
             return CentredSite.of(past(series), features).to(self.device, self.dtype)
 
-        at_home = self.device == self.times.device
-        if not posterior.started:
-            past_site = past(None) if at_home else past(None).to(self.device, self.dtype)
-        elif at_home:
-            past_site = posterior.compute_site("task", self.series, past, Site)
-        else:
-            past_site = posterior.compute_site("task", self.series, in_steps, CentredSite)
-        return features.to(self.device, self.dtype), past_site
+        in_steps, started = features.to(self.device, self.dtype), posterior.started
+        if self.device == self.times.device:
+            return in_steps, posterior.compute_site("task", self.series, past, Site) if started else past(None)
+        check_draws(self.device)
+        if not started:
+            return in_steps, past(None).to(self.device, self.dtype)
+        return in_steps, posterior.compute_site("task", self.series, centred, CentredSite)
 
     @cached_property
     def whole(self) -> tuple[Tensor, Tensor, Tensor]:

@@ -16,6 +16,7 @@ from callbacks import NetCDFPredictions
 from datamodules import Toy
 from datamodules.era5 import ERA5
 from gpvae.modules import SVGPVAE, ContinualModule, SeriesGP, StreamingGP
+from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.step_precision import PrecisionWarning
 from gpvae.vae.task_posterior import TaskPosterior
 from tests.device.learning import assert_same, learn, trainer
@@ -45,6 +46,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "kernel trained in the first task": {"inducing": "CosS", "consolidation": "both"},
     "trained points": {"method": "OSVGP", "consolidation": "ewc"},
 }
+#: Models that are not only tested among the slow tests.
+FAST = ("shipped", "field by location", "kernel trained in the first task")
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +86,9 @@ class Watch(Callback):
         self.devices.append(pl_module.vae.encoder.network[0].weight.grad.device.type)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "model", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
+)
 def test_a_run_has_the_scores_and_predictions_of_the_cpu(model: str, tmp_path: Path) -> None:
     found, watch = {}, Watch()
     for device in ("cpu", NAME):
@@ -102,7 +107,14 @@ def test_a_run_has_the_scores_and_predictions_of_the_cpu(model: str, tmp_path: P
 
 
 @pytest.mark.parametrize("model", ["shipped", "kernel trained in the first task"])
-@pytest.mark.parametrize(("start", "end"), [(NAME, "cpu"), ("cpu", NAME), (NAME, NAME)])
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (NAME, "cpu"),
+        pytest.param("cpu", NAME, marks=pytest.mark.slow),
+        pytest.param(NAME, NAME, marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_resumes_within_a_task_and_between_tasks(model: str, start: str, end: str, tmp_path: Path) -> None:
     expected = learn(build(model), data(), start, beside=[Watch(tmp_path, 2, 6, 8)])
     for step in (2, 6, 8):
@@ -131,6 +143,7 @@ def test_what_has_no_steps_in_float32_stays_on_the_host(model: str) -> None:
     assert_same(learn(module, stream, NAME), learn(other, same, "cpu"), 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["both, a precision each", "field", "expansion", "outliers", "long stream"])
 def test_steps_in_float32_throughout_lose_nothing_that_matters(case: str) -> None:
     with warnings.catch_warnings():
@@ -157,6 +170,17 @@ def test_a_tensor_in_float64_on_the_device_is_caught(monkeypatch: pytest.MonkeyP
     plain = TaskPosterior.sample
     monkeypatch.setattr(TaskPosterior, "sample", lambda q, noise: plain(q, noise.double()).float())
     with pytest.raises(TypeError, match="no float64"):
+        learn(build("shipped"), data(), NAME)
+
+
+def test_a_device_with_other_integers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Draws._bits
+
+    def bits(self: Draws, series: torch.Tensor, *args: Any) -> torch.Tensor:
+        return plain(self, series, *args) >> (series.device.type == NAME)
+
+    monkeypatch.setattr(Draws, "_bits", bits)
+    with pytest.raises(RuntimeError, match=rf"{NAME}:0 does not compute integers of 64 bits as the CPU does"):
         learn(build("shipped"), data(), NAME)
 
 
