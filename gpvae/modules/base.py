@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import torch
-from lightning import LightningModule
 from torch import Tensor, nn
 from torch.distributions import Distribution
 from torch.nn.parallel import DistributedDataParallel
 
 from gpvae.metrics import Foresight, ForesightCell, Score, TaskScores
 from gpvae.modules.configuration import Differences, check_same_configuration
+from gpvae.modules.host_state import HostState
 from gpvae.modules.memory import numbers_kept
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils.counters import Counters
@@ -19,7 +19,7 @@ from gpvae.utils.distributed import num_processes, sum_over_processes
 from gpvae.utils.transactional import Transactional
 
 
-class ContinualModule(Counters, Transactional, LightningModule):
+class ContinualModule(Counters, Transactional, HostState):
     """A module that learns a stream of tasks, led through it by `callbacks.ContinualLearning`.
 
     Of task k, counted from 0: `begun` is k + 1 from its first step on, `learned` is k + 1 once it is consolidated.
@@ -72,14 +72,14 @@ class ContinualModule(Counters, Transactional, LightningModule):
                 part.check_site()
 
     def setup(self, stage: str) -> None:
-        """Build what depends on the data; raise if precision or device are not supported."""
+        """Build what depends on the data; raise if precision or devices are not supported."""
         check_precision(str(self.trainer.precision))
-        check_double_precision(self.trainer.strategy.root_device)
         if not self.built:
             stream = getattr(self.trainer, "datamodule", None)
             if stream is None:
                 raise ValueError("num_variables is unknown: set it, or use a datamodule")
             self.build(stream.num_variables, getattr(stream, "num_series", None))
+        super().setup(stage)
         # Buffers are the same on all processes by construction, or rows of a process's own series.
         names = [name for name, _ in self.named_buffers()]
         DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, names)
@@ -225,6 +225,7 @@ class ContinualModule(Counters, Transactional, LightningModule):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Raise if the checkpoint has another configuration."""
         self.changes_since(checkpoint)
+        super().on_load_checkpoint(checkpoint)
 
     def changes_since(self, checkpoint: Mapping[str, Any]) -> Differences:
         """The accepted differences between the options of a checkpoint and those of this module; raise for others."""
@@ -241,22 +242,6 @@ def log_name(score: Score) -> str | None:
     if score.variable:
         return f"{score.metric}_by_variable/{score.variable}" if score.task is None else None
     return f"{score.metric}/seen" if score.task is None else f"{score.metric}/task_{score.task:02d}"
-
-
-def check_double_precision(device: torch.device) -> None:
-    """Raise if a device does not support double precision.
-
-    Args:
-        device: The device.
-    """
-    try:
-        torch.zeros((), dtype=torch.float64, device=device)
-    except (TypeError, RuntimeError) as error:
-        raise ValueError(
-            f"Gaussian processes are computed in double precision, which {device} does not support, also with "
-            "step_precision: float32. Train on the CPU (--trainer.accelerator cpu, in Python "
-            "Trainer(accelerator='cpu')), or on a device with float64; a checkpoint can move between devices"
-        ) from error
 
 
 def check_precision(precision: str) -> None:

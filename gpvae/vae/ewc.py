@@ -134,7 +134,7 @@ def fisher(task: SeriesTask, draws: Draws) -> Tensor:
     for series in task.series.split(task.vae.posterior.chunk_size):
         with torch.no_grad():
             features, past = task.features_and_past(task.times, series)
-            features = features.to(torch.float64)
+            features, past = features.to(series.device, torch.float64), past.to(series.device, torch.float64)
         noise = draws.normal(series, *features.prior.shape)
         if isinstance(task.vae.field, LocationField):
             parts.append(field_squared_gradients(task, features, past, noise).sum(0))

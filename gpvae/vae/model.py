@@ -18,6 +18,7 @@ from gpvae.inducing import CosineExpansion, InducingVariables
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.streaming import Frame
+from gpvae.utils.devices import moved
 from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.row_store import select_rows
 from gpvae.vae import fused_networks
@@ -117,11 +118,12 @@ class GPVAE(nn.Module):
         if self.locations is None:
             return ()
         assert series is not None
-        inputs = self.locations.inputs(times, series)
-        if not isinstance(self.field, LocationField):
-            return (inputs,)
-        features = self.field.basis(self.locations.positions(series))
-        return inputs, features, self.field.basis.excess(features) + self.locations.excess(series)
+        given: list[Tensor] = [self.locations.inputs(times, series)]
+        if isinstance(self.field, LocationField):
+            features = self.field.basis(self.locations.positions(series))
+            given += [features, self.field.basis.excess(features) + self.locations.excess(series)]
+        like = self.decoder.log_scale
+        return tuple(moved(part, like.device, like.dtype) for part in given)
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor, series: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`, in double precision."""
@@ -189,7 +191,7 @@ class GPVAE(nn.Module):
             The bound, and the mean KL between the outputs of the previous decoder and the present one for past latents;
             a field that is sampled has one bound, `[1]`.
         """
-        clock, place = self.clock(features.times), self.place(features.times, series)
+        clock, place = self.clock(features.times, features.a.device), self.place(features.times, series)
         seen = mask if seen is None else seen
         encoded = fused_networks.encode(self.encoder, y, seen, clock, *(place if self.field is None else ()))
         q = TaskPosterior.of(features, past, *encoded)
@@ -197,7 +199,7 @@ class GPVAE(nn.Module):
         y, mask, weight = (y, mask, None) if sample_of is None else sample_of
         past_latents, before = (None, None) if replayed is None else ((replayed.f, replayed.given), replayed.target)
         decoded = fused_networks.decode_draws(self.decoder, past_latents, first, (draws, (clock, *place)))
-        log_likelihood, divergence = step_terms(decoded, y, mask, before)
+        log_likelihood, divergence = step_terms(decoded, y, mask, before, q.prior_terms.dtype)
         if weight is not None:
             log_likelihood = weight * log_likelihood.sum(0, keepdim=True)
         return log_likelihood + q.prior_terms, divergence

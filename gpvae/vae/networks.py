@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from gpvae.utils.devices import moved
+
 Networks = Literal["residual", "mlp"]
 Noise = Literal["predicted", "variable", "shared"]
 
@@ -52,11 +54,18 @@ class Clock(nn.Module):
         self.register_buffer("periods", torch.tensor(list(periods), dtype=torch.float64))
         self._last: tuple[Tensor, Tensor] | None = None
 
-    def forward(self, times: Tensor) -> Tensor:
-        """Cosine and sine of each phase, `[T, 2P]`, at times `[T]`; computed once for all steps with the same times."""
-        if self._last is None or self._last[0] is not times:
+    def forward(self, times: Tensor, device: torch.device | None = None) -> Tensor:
+        """Cosine and sine of each phase, `[T, 2P]`, at times `[T]`; computed once for all steps with the same times.
+
+        Args:
+            times: The times.
+            device: The device of the networks; that of the times if not given.
+        """
+        device = times.device if device is None else device
+        if self._last is None or self._last[0] is not times or self._last[1].device != device:
             phases = 2 * math.pi * times[:, None] / self.periods
-            self._last = times, torch.cat([phases.cos(), phases.sin()], -1).to(torch.get_default_dtype())
+            phases = torch.cat([phases.cos(), phases.sin()], -1)
+            self._last = times, moved(phases, device, torch.get_default_dtype())
         return self._last[1]
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:

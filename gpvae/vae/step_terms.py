@@ -19,7 +19,9 @@ from gpvae.vae.normal import HALF_LOG_2_PI
 SCALE_DRAWS = 4
 
 
-def step_terms(outputs: Decoded, y: Tensor, mask: Tensor, before: Decoded | None) -> tuple[Tensor, Tensor]:
+def step_terms(
+    outputs: Decoded, y: Tensor, mask: Tensor, before: Decoded | None, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor]:
     """The log likelihood of each series, and the mean divergence of each, `[B]`; the latter 0 without replay.
 
     The mean is trained by its first draw and the noise of the variables. Predicted scales are trained on the side, with
@@ -32,8 +34,9 @@ def step_terms(outputs: Decoded, y: Tensor, mask: Tensor, before: Decoded | None
         y: Observations `[B, T, V]`.
         mask: Which of them are observed.
         before: Outputs of the previous decoder for replayed latents, `[B, R, V]`; None without replay.
+        dtype: Floating point type of the log likelihood, a sum over all values of a series.
     """
-    return _StepTerms.apply(*outputs, y, mask, before)  # type: ignore[no-untyped-call]
+    return _StepTerms.apply(*outputs, y, mask, before, dtype)  # type: ignore[no-untyped-call]
 
 
 class _StepTerms(torch.autograd.Function):
@@ -46,6 +49,7 @@ class _StepTerms(torch.autograd.Function):
         y: Tensor,
         mask: Tensor,
         before: Decoded | None,
+        dtype: torch.dtype,
     ) -> tuple[Tensor, Tensor]:
         rows = _Rows(y.shape, None if before is None else before.mean.shape)
         ctx.rows, ctx.shapes = rows, (mean.shape, log_noise.shape)
@@ -62,7 +66,7 @@ class _StepTerms(torch.autograd.Function):
             log_share = densities.log_softmax(0)
             log_prob.add_(densities[0]).sub_(log_share[0])
             saved += [of_draws, log_share]
-        log_likelihood = (log_prob * mask).sum((-2, -1), dtype=torch.float64)
+        log_likelihood = (log_prob * mask).sum((-2, -1), dtype=dtype)
         if before is None:
             ctx.save_for_backward(*saved)
             return log_likelihood, torch.zeros_like(log_likelihood)
@@ -104,7 +108,7 @@ class _StepTerms(torch.autograd.Function):
             by_noise = by_noise + torch.addcmul(weight, weight, square, value=-1).sum_to_size(noise_shape)
             for of_scale in squares:
                 torch.addcmul(weight, weight, of_scale, value=-1, out=rows.past(by_log_scale))
-        return by_mean, by_noise, by_log_scale, None, None, None
+        return by_mean, by_noise, by_log_scale, None, None, None, None
 
 
 class _Rows:

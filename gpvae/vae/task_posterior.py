@@ -9,6 +9,7 @@ from torch.autograd.function import once_differentiable
 
 from gpvae.sites import Site
 from gpvae.utils.linalg import matvec
+from gpvae.vae.centred_site import CentredSite
 from gpvae.vae.shared_times import TimeFeatures
 
 
@@ -19,7 +20,7 @@ class TaskPosterior:
     Attributes:
         mean: `[B, L, T]`.
         variance: `[B, L, T]`.
-        prior_terms: -KL(q ‖ p) + E_q[log old site] of each series, `[B]`, in double precision.
+        prior_terms: -KL(q ‖ p) + E_q[log old site] of each series, `[B]`, in the precision of the past.
     """
 
     mean: Tensor
@@ -39,10 +40,16 @@ class TaskPosterior:
             precision: Their precisions.
         """
         y, precision = y.to(features.a), precision.to(features.a)
+        centre = past.mean if isinstance(past, CentredSite) else None
+        y = y if centre is None else y - centre
         with torch.autocast(y.device.type, enabled=False):
             inputs = features.a, y, precision, past.c, past.h, past.G, features
             mean, spread, terms = _Infer.apply(*inputs)  # type: ignore[no-untyped-call]
-        return cls(mean, features.residual + spread, terms)
+        return cls(mean if centre is None else mean + centre, features.residual + spread, terms)
+
+    def to(self, device: torch.device) -> "TaskPosterior":
+        """The same posterior on another device."""
+        return TaskPosterior(self.mean.to(device), self.variance.to(device), self.prior_terms.to(device))
 
     def sample(self, noise: Tensor) -> tuple[Tensor, Tensor]:
         """Draws of f at each time, from standard normal draws `[B, L, K, T]`.

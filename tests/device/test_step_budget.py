@@ -80,7 +80,7 @@ def test_a_loss_that_is_not_finite_is_named_by_its_step(bad_step: int) -> None:
 def test_a_tensor_made_on_the_cpu_and_moved_in_each_step_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mutant: the clock is computed on the host in each step, and moved to the device without a word."""
 
-    def forward(self: Clock, times: torch.Tensor) -> torch.Tensor:
+    def forward(self: Clock, times: torch.Tensor, device: object = None) -> torch.Tensor:
         phases = 2 * torch.pi * times.cpu()[:, None] / self.periods.cpu()
         return torch.cat([phases.cos(), phases.sin()], -1).to(times.device)
 
