@@ -227,6 +227,10 @@ class ContinualModule(Counters, Transactional, LightningModule):
         """As for validation."""
         self.on_validation_epoch_end()
 
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Say that there are no options, if there are none: a run has to."""
+        checkpoint.setdefault("hyper_parameters", {})
+
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Raise if the checkpoint has another configuration."""
         self.changes_since(checkpoint)
