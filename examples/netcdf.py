@@ -30,7 +30,9 @@
 # This page has to run without an account. It writes files of the same layout, with **synthetic** weather.
 
 # %%
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -64,8 +66,9 @@ with xr.open_dataset("era5/weeks_1_to_3_data_stream-oper_stepType-instant.nc") a
 
 # %%
 def shell(command: str) -> str:
-    """What a command prints."""
-    return subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout
+    """What a command of gpvae prints."""
+    words = [sys.executable, "-m", *shlex.split(command)]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
 fit = (

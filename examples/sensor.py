@@ -10,7 +10,9 @@
 # nothing. With your own file, start at `pd.read_csv`.
 
 # %%
+import shlex
 import subprocess
+import sys
 
 import gpytorch
 import matplotlib.pyplot as plt
@@ -132,8 +134,9 @@ plt.show()
 
 # %%
 def shell(command: str) -> str:
-    """What a command prints."""
-    return subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout
+    """What a command of gpvae prints."""
+    words = [sys.executable, "-m", *shlex.split(command)]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
 fit = "gpvae fit -c own_table --name river --data.paths river.csv --data.extent_per_task 168 --ckpt_path last"
