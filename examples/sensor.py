@@ -50,8 +50,8 @@ print(gp)
 print(gp.predict_table(pd.date_range("2026-03-14T09:00", periods=5, freq="6h")).round(2))
 
 # %% [markdown]
-# These five times are in the outage. The model does not know the river there, and its intervals say so: between one
-# measurement and the next they are narrow, in the middle of the outage they span four degrees.
+# The outage lasts from noon to noon. The interval is narrow before it, and spans four degrees in its middle: the model
+# says what it does not know.
 #
 # ## Say what you know
 #
