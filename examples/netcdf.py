@@ -30,9 +30,6 @@
 # This page has to run without an account. It writes files of the same layout, with **synthetic** weather.
 
 # %%
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -65,6 +62,11 @@ with xr.open_dataset("era5/weeks_1_to_3_data_stream-oper_stepType-instant.nc") a
 
 
 # %%
+import shlex
+import subprocess
+import sys
+
+
 def shell(command: str) -> str:
     """What a command of gpvae prints."""
     words = [sys.executable, "-m", *shlex.split(command)]

@@ -10,10 +10,6 @@
 # nothing. With your own file, start at `pd.read_csv`.
 
 # %%
-import shlex
-import subprocess
-import sys
-
 import gpytorch
 import matplotlib.pyplot as plt
 import numpy as np
@@ -133,6 +129,11 @@ plt.show()
 
 
 # %%
+import shlex
+import subprocess
+import sys
+
+
 def shell(command: str) -> str:
     """What a command of gpvae prints."""
     words = [sys.executable, "-m", *shlex.split(command)]
