@@ -16,7 +16,7 @@
 #
 # request = {
 #     "product_type": ["reanalysis"],
-#     "variable": ["2m_temperature", "mean_sea_level_pressure",
+#     "variable": ["2m_temperature", "2m_dewpoint_temperature",
 #                  "10m_u_component_of_wind", "10m_v_component_of_wind"],
 #     "year": ["2020"], "month": ["01"], "day": [f"{day:02d}" for day in range(1, 22)],
 #     "time": [f"{hour:02d}:00" for hour in range(24)],
@@ -49,7 +49,7 @@ for file in Path("store").glob("*.nc"):
         all_weeks.isel(valid_time=slice(0, 3 * 168)).to_netcdf(f"era5/weeks_1_to_3_{file.name}")
 
 with xr.open_dataset("era5/weeks_1_to_3_data_stream-oper_stepType-instant.nc") as weather:
-    print(weather[["t2m", "msl", "u10"]])
+    print(weather[["t2m", "d2m", "u10"]])
 
 # %% [markdown]
 # ## Learn
@@ -75,15 +75,15 @@ def shell(command: str) -> str:
 
 fit = (
     "gpvae fit -c era5_gp --name britain --data.source files --data.paths 'era5/*.nc' --data.points null"
-    " --data.variables '[t2m, msl, u10, v10]' --data.hours_per_task 168 --model.horizon 1000"
+    " --data.variables '[t2m, d2m, u10, v10]' --data.hours_per_task 168 --model.horizon 1000"
     " --figures.enabled false --trainer.enable_progress_bar false --ckpt_path last"
 )
 print(shell(fit))
 
 # %% [markdown]
 # The first table has the score of each week after each week: earlier weeks are not forgotten. `skill_climatology` is
-# the share of climatology's squared error that is gone. The last table has forecasts, by how many hours ahead. They are
-# poor and too confident: this model reconstructs, and is [not for forecasting](../howto/forecast.md).
+# the share of climatology's squared error that is gone. The last table has forecasts, by how many hours ahead. Their
+# skill fades within a day or two: this model reconstructs, and is [not for forecasting](../howto/forecast.md).
 #
 # `--model.horizon` plans the memory for the hours that the stream may have in the end.
 #
