@@ -70,6 +70,11 @@ class DataTable(GrowingStream):
         """The names of the input columns."""
         return super().input_names if self.x is None else list(self.x)
 
+    @property
+    def target_name(self) -> str:
+        """The name of the target column."""
+        return self.y or super().target_name
+
     def read(self) -> tuple[Tensor, Tensor]:
         """The rows with a target: inputs `[N, D]` and targets `[N]`."""
         table = read_tables(self.paths)

@@ -20,6 +20,8 @@ from gpytorch.kernels import (
 from gpytorch.settings import lazily_evaluate_kernels
 from torch import Tensor
 
+from gpvae.time_kernels import TimeMaternKernel, TimeRBFKernel
+
 #: Maximum number of terms that a spectral mixture may have.
 MAX_MIXTURES = 64
 
@@ -138,7 +140,7 @@ def components(kernel: Kernel) -> list[Component]:
     Raises:
         UnsupportedKernelError: Some part of the kernel is of another type.
     """
-    if type(kernel) in (RBFKernel, MaternKernel, RQKernel):
+    if type(kernel) in (RBFKernel, MaternKernel, RQKernel, TimeRBFKernel, TimeMaternKernel):
         factor = Factor(
             kernel,
             kernel.lengthscale,

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.distributions import Distribution, Normal
 
 from benchmarks.memory.contenders import CONTENDERS
-from benchmarks.memory.count import numbers_kept
+from gpvae.modules.memory import numbers_kept
 from benchmarks.memory.datasets import DATASETS
 from benchmarks.memory.figure import draw, markdown
 from benchmarks.memory.simple import SIMPLE, num_raw

@@ -12,6 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from gpvae.metrics import Foresight, ForesightCell, Score, TaskScores
 from gpvae.modules.configuration import Differences, check_same_configuration
+from gpvae.modules.memory import numbers_kept
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils.counters import Counters
 from gpvae.utils.distributed import num_processes, sum_over_processes
@@ -198,8 +199,9 @@ class ContinualModule(Counters, Transactional, LightningModule):
         return {"predictive": predictive, "target": target}
 
     def on_validation_epoch_end(self) -> None:
-        """Log `nlpd/task_03`, ..., `nlpd/seen` and `nlpd_by_variable/t2m`, against the number of tasks learnt."""
+        """Log scores (`nlpd/task_03`, ..., `nlpd/seen`, `nlpd_by_variable/t2m`) and memory, against the tasks learnt."""
         self.log("step", float(self.learned), sync_dist=True)
+        self.log("memory/numbers", float(sum(numbers_kept(self).values())), sync_dist=True)
         variables = self._variable_names() if self.scores.num_variables > 1 else []
         scores = self.scores.compute(self.learned, variables)
         complete = getattr(getattr(self.trainer, "datamodule", None), "scores_all_tasks", True)

@@ -111,7 +111,7 @@ def squared_gradients(
     with torch.enable_grad():
         encoded = tuple(part.detach().requires_grad_() for part in vae.encode(features.times, y, mask, series))
         q = TaskPosterior.of(features, past, *encoded)
-        f = q.sample(noise)
+        f = q.sample(noise[:, :, None])[0]
         decoded = vae.decoder(f, vae.clock(features.times), *place)
         value = bound(q, decoded, y, mask).sum()
         by_output = torch.autograd.grad(value, (*encoded, *decoded))
@@ -157,7 +157,7 @@ def field_squared_gradients(task: SeriesTask, features: TimeFeatures, past: Site
     with torch.enable_grad():
         encoded = tuple(part.detach().requires_grad_() for part in vae.encode(task.times, y, mask))
         q = TaskPosterior.of(features, past, *encoded)
-        f = q.sample(noise)
+        f = q.sample(noise[:, :, None])[0]
         latent = f.detach().requires_grad_()
     by_latent = torch.zeros_like(latent)
     decoder = torch.zeros(sum(p.numel() for p in vae.decoder.parameters()), device=latent.device)

@@ -44,29 +44,29 @@ class TaskPosterior:
             mean, spread, terms = _Infer.apply(*inputs)  # type: ignore[no-untyped-call]
         return cls(mean, features.residual + spread, terms)
 
-    def sample(self, noise: Tensor) -> Tensor:
-        """A draw of f at each time, from a standard normal draw `[B, L, T]`; or several, `[B, L, K, T]`.
+    def sample(self, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Draws of f at each time, from standard normal draws `[B, L, K, T]`.
 
-        Of several draws, the first is trained.
+        Returns:
+            The first draw, `[B, L, T]`, which is trained, and all of them, `[K, B, L, T]`, which are not.
         """
-        if noise.ndim == 3:
-            return torch.addcmul(self.mean, self.variance.sqrt(), noise)
         return _Sample.apply(self.mean, self.variance, noise)  # type: ignore[no-untyped-call]
 
 
 class _Sample(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, mean: Tensor, variance: Tensor, noise: Tensor) -> Tensor:  # noqa: ANN401
+    def forward(ctx: Any, mean: Tensor, variance: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:  # noqa: ANN401
         stddev = variance.sqrt()
         ctx.save_for_backward(stddev, noise[:, :, 0])
-        return torch.addcmul(mean[:, :, None], stddev[:, :, None], noise)
+        draws = torch.addcmul(mean[:, :, None], stddev[:, :, None], noise).movedim(2, 0)
+        ctx.mark_non_differentiable(draws)
+        return draws[0], draws
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         stddev, noise = ctx.saved_tensors
-        by_mean = gradient[:, :, 0]
-        return by_mean, 0.5 * by_mean * noise / stddev, None
+        return gradient, 0.5 * gradient * noise / stddev, None
 
 
 class _Infer(torch.autograd.Function):

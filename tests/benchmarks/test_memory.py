@@ -7,7 +7,7 @@ import torch
 
 from benchmarks.memory import __main__ as memory
 from benchmarks.memory.contenders import CONFIGS, CONTENDERS
-from benchmarks.memory.count import numbers_kept
+from gpvae.modules.memory import numbers_kept
 from benchmarks.memory.figure import COLOURS
 from benchmarks.memory.simple import SIMPLE, Climatology, Interpolation
 from datamodules import ERA5
