@@ -36,9 +36,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import xarray as xr
-from gpvae.datamodules.era5.synthetic.sample import write_sample
 
 import gpvae
+from gpvae.datamodules.era5.synthetic.sample import write_sample
 from gpvae.report.coastlines import coastlines
 
 Path("store").mkdir()

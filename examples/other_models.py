@@ -13,13 +13,13 @@ import warnings
 
 import matplotlib.pyplot as plt
 import torch
-from gpvae.callbacks import ContinualLearning, TaskReport
-from gpvae.datamodules import Batch, PointStream
 from lightning import Trainer, seed_everything
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 from torch.nn.utils import parameters_to_vector
 
+from gpvae.callbacks import ContinualLearning, TaskReport
+from gpvae.datamodules import Batch, PointStream
 from gpvae.modules import ContinualModule
 
 torch.set_num_threads(1)

@@ -14,10 +14,10 @@ import warnings
 
 import matplotlib.pyplot as plt
 import torch
-from gpvae.callbacks import ContinualLearning, TaskReport
-from gpvae.datamodules import ERA5
 from lightning import Trainer, seed_everything
 
+from gpvae.callbacks import ContinualLearning, TaskReport
+from gpvae.datamodules import ERA5
 from gpvae.modules import SVGPVAE
 from gpvae.vae.keyed_noise import Draws
 
