@@ -19,7 +19,7 @@ from gpytorch.likelihoods import (
 from gpvae import inducing
 from gpvae.inducing import InducingVariables
 from gpvae.inducing.auto import AUTO, AUTO_FAMILIES
-from gpvae.time_kernels import TimeMaternKernel, TimeRBFKernel
+from gpvae.kernels import TimeMaternKernel, TimeRBFKernel
 from gpvae.utils import checks
 
 Scalar = bool | int | float | str
@@ -93,7 +93,7 @@ def build_kernel(name: KernelName, input_dim: int) -> Kernel:
 
 
 def latent_kernel(name: KernelName, latent_dim: int, shortest: float, longest: float) -> Kernel:
-    """A kernel over time of batch shape `[L]` and variance one, with log-spaced lengthscales that are learnt as logarithms."""
+    """A kernel over time of batch shape `[L]` and variance one; log-spaced lengthscales are learnt as logarithms."""
     if not 0 < shortest <= longest:
         raise ValueError(f"lengthscales must satisfy 0 < shortest <= longest, got {shortest=}, {longest=}")
     logarithm = GreaterThan(0.0, torch.exp, torch.log)

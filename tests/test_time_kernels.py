@@ -4,8 +4,7 @@ import pytest
 import torch
 from gpytorch.kernels import Kernel, MaternKernel, RBFKernel
 
-from gpvae.kernels import covariance, variance
-from gpvae.time_kernels import TimeMaternKernel, TimeRBFKernel
+from gpvae.kernels import TimeMaternKernel, TimeRBFKernel, covariance, variance
 
 PAIRS = [
     (TimeRBFKernel, RBFKernel, {}),
