@@ -81,7 +81,8 @@ class DataTable(GrowingStream):
         if self.x is None or self.y is None:
             if len(table.columns) != 2:
                 raise ValueError(
-                    f"The table has the columns {', '.join(table.columns)}: name the inputs as x and the target as y."
+                    f"The table has the columns {', '.join(table.columns)}: name the inputs as x and the target as y, "
+                    "such as --data.x time --data.y level."
                 )
             (first, self.y) = table.columns
             self.x = [first]

@@ -24,6 +24,9 @@ class ContinualModule(Counters, Transactional, HostState):
 
     Of task k, counted from 0: `begun` is k + 1 from its first step on, `learned` is k + 1 once it is consolidated.
 
+    A subclass defines `training_step`, `configure_optimizers` and `predictive`, as any model could. One that protects
+    what it has learnt extends `begin_task` or `end_task`, which are called once for each task.
+
     Args:
         metrics: Short names of the metrics by which tasks are scored, see `gpvae.metrics`.
         num_variables: Number of variables; if there are several, each of them is also scored.
@@ -42,6 +45,8 @@ class ContinualModule(Counters, Transactional, HostState):
     accept_changes = False
     #: Share of the steps of the present task that are done, from 0 to 1; set by `callbacks.ContinualLearning`.
     progress = 0.0
+    #: The training data of the present task, as the stream gives them; None between tasks.
+    task_data: tuple[Tensor, ...] | None = None
     #: Whether everything is built; a module that needs the number of variables may wait for `build`.
     built = True
 
@@ -103,26 +108,28 @@ class ContinualModule(Counters, Transactional, HostState):
         """Raise if a task with these training data cannot be learnt; called before the task begins."""
         return
 
-    @abstractmethod
     def begin_task(self, *data: Tensor) -> None:
         """Begin a new task with the given training data."""
+        self.begun += 1
+        self.attach_task(*data)
 
-    @abstractmethod
     def attach_task(self, *data: Tensor) -> None:
         """Attach the training data of a task that has begun: after `begin_task`, and on resuming a run within it."""
+        self.task_data = tuple(part.to(self.device) for part in data)
 
-    @abstractmethod
     def end_task(self) -> None:
         """Consolidate the task, and release its data."""
+        self.learned += 1
+        self.task_data = None
 
     @property
-    @abstractmethod
     def attached(self) -> bool:
         """Whether the data of the present task are attached."""
+        return self.task_data is not None
 
-    @abstractmethod
     def frozen_parameters(self) -> list[nn.Parameter]:
-        """Parameters that the present task does not train."""
+        """Parameters that the present task does not train; none unless a module says so."""
+        return []
 
     @abstractmethod
     def predictive(self, batch: Any) -> tuple[Distribution, Tensor]:  # noqa: ANN401
@@ -221,6 +228,10 @@ class ContinualModule(Counters, Transactional, HostState):
     def on_test_epoch_end(self) -> None:
         """As for validation."""
         self.on_validation_epoch_end()
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Say that there are no options, if there are none: a run has to."""
+        checkpoint.setdefault("hyper_parameters", {})
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Raise if the checkpoint has another configuration."""

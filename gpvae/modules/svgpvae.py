@@ -211,8 +211,7 @@ class SVGPVAE(VAEModule):
         horizon = self._planned if self.hparams["horizon"] is None else self.hparams["horizon"]
         self.resolution.begin(self.vae, times, horizon)
         self.vae.posterior.begin(self.vae.kernel, times[:, None])
-        self.begun += 1
-        self.attach_task(*data)
+        super().begin_task(*data)
 
     def attach_task(self, *data: Tensor) -> None:
         """Attach the data of the task that has begun, and compute once what does not change during it.
@@ -293,6 +292,6 @@ class SVGPVAE(VAEModule):
         if self.replay is not None:
             self.replay.consolidate(self.vae.decoder)
         self.vae.consolidate(task.times, task.y, task.mask)
-        self.learned += 1
+        super().end_task()
         self.resolution.measure(self.vae, float(task.times[-1]))
         self._task = None
