@@ -1,4 +1,4 @@
-"""When checkpoints are saved: after each task, and after so many steps within one, whatever the length of its epochs."""
+"""When checkpoints are saved: after each task, and after so many steps within one, however short its epochs are."""
 
 from pathlib import Path
 
