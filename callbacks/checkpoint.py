@@ -24,14 +24,14 @@ ADVICE = "Give another checkpoint, such as that of an earlier task in the same f
 
 
 class TaskCheckpoint(ResultsWriter, Checkpoint):
-    """Saves checkpoints after every task, and at regular intervals within a task.
+    """Saves checkpoints after every task, and in the course of long tasks.
 
     `checkpoints/task_03.ckpt` in the run folder is the state after task 3 and its evaluation;
     `checkpoints/last.ckpt` is the latest checkpoint, from which `--ckpt_path last` resumes. A file gets its name only
     when it is complete.
 
     Args:
-        every_n_steps: Optimiser steps between checkpoints within an epoch; null for none.
+        every_n_steps: Optimiser steps between checkpoints within a task; null for none.
         keep_tasks: Whether to keep a checkpoint of every task, not only the last.
     """
 
@@ -40,6 +40,7 @@ class TaskCheckpoint(ResultsWriter, Checkpoint):
         if every_n_steps is not None and every_n_steps < 1:
             raise ValueError(f"every_n_steps is at least 1, or null for none; got {every_n_steps}")
         self.every_n_steps, self.keep_tasks = every_n_steps, keep_tasks
+        self._unsaved_steps = 0
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Refuse asynchronous checkpoints, which would be renamed before they are written."""
@@ -54,18 +55,20 @@ class TaskCheckpoint(ResultsWriter, Checkpoint):
         batch_idx: int,
     ) -> None:
         """Save within an epoch, but not between batches whose gradients are accumulated, as these would be lost."""
-        if self.every_n_steps is None or trainer.is_last_batch:
-            return  # on_train_epoch_end saves, after the evaluation
-        steps, accumulated = divmod(batch_idx + 1, trainer.accumulate_grad_batches)
-        if not accumulated and steps % self.every_n_steps == 0:
+        accumulating = (batch_idx + 1) % trainer.accumulate_grad_batches > 0 and not trainer.is_last_batch
+        self._unsaved_steps += not accumulating
+        if self._is_due() and not accumulating and not trainer.is_last_batch:
             with timed(trainer, "saving"):
                 self._save(trainer, "last.ckpt")
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Save after an epoch, as the checkpoint of its task if that is complete."""
+        """Save a complete task, or what is due after the last batch of an epoch, when it has been evaluated."""
         module = continual_module(pl_module, "TaskCheckpoint")
+        complete = module.learned == module.begun
+        if not complete and not self._is_due():
+            return
         with timed(trainer, "saving"):
-            if not (self.keep_tasks and module.learned == module.begun):
+            if not (self.keep_tasks and complete):
                 self._save(trainer, "last.ckpt")
                 return
             saved = self._save(trainer, f"task_{module.learned:02d}.ckpt")
@@ -73,8 +76,12 @@ class TaskCheckpoint(ResultsWriter, Checkpoint):
                 with _writing(saved.with_name("last.ckpt")) as unfinished:
                     shutil.copyfile(saved, unfinished)
 
+    def _is_due(self) -> bool:
+        return self.every_n_steps is not None and self._unsaved_steps >= self.every_n_steps
+
     def _save(self, trainer: Trainer, name: str) -> Path | None:
         """Save a checkpoint, called on all processes, and return its path; None if results are not written."""
+        self._unsaved_steps = 0
         folder = self.results_folder(trainer)
         if folder is None:
             return None

@@ -1,4 +1,4 @@
-"""The callback that draws figures after each task, logs them and saves them."""
+"""The callback that draws figures, logs them and saves them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,9 @@ from gpvae.plotting.canvas import render, save_png
 
 
 class TaskFigures(ResultsWriter, Callback):
-    """Draws predictions and scores after each task, for TensorBoard and as PNG files in `figures/` of the run folder.
+    """Draws predictions and scores for TensorBoard, and as PNG files in `figures/` of the run folder.
+
+    It draws after the last task, because drawing a figure takes as long as many training steps.
 
     Predictions: along the stream for one input, the decision boundary for two inputs and labels 0 and 1, and
     reconstructions for many series. Scores of a `TaskReport`: the forgetting matrix of each metric and, after the last
@@ -28,7 +30,7 @@ class TaskFigures(ResultsWriter, Callback):
 
     Args:
         enabled: Draw figures.
-        every_n_tasks: Draw after every n-th task and after the last one.
+        every_n_tasks: Draw after every n-th task, too; null for the last task only.
         num_points: Number of grid points at which predictions are drawn; in the plane, a fifth of it along each axis.
         reconstruction: Draw the finite-basis reconstruction over the prediction, where the inducing variables have one.
         dpi: Resolution of the figures, in pixels per inch.
@@ -37,7 +39,7 @@ class TaskFigures(ResultsWriter, Callback):
     def __init__(
         self,
         enabled: bool = True,
-        every_n_tasks: int = 1,
+        every_n_tasks: int | None = None,
         num_points: int = 500,
         reconstruction: bool = False,
         dpi: int = 150,
@@ -48,7 +50,7 @@ class TaskFigures(ResultsWriter, Callback):
             ("num_points", num_points, 10),
             ("dpi", dpi, 1),
         ):
-            if value < minimum:
+            if value is not None and value < minimum:
                 raise ValueError(f"{name} is at least {minimum}, got {value}")
         self.enabled = enabled
         self.every_n_tasks = every_n_tasks
@@ -82,7 +84,7 @@ class TaskFigures(ResultsWriter, Callback):
     def _draw_when_due(self, trainer: Trainer) -> None:
         module, stream = module_and_stream(trainer, "TaskFigures")
         learned = module.learned
-        due = learned % self.every_n_tasks == 0 or learned == stream.num_learnt
+        due = learned == stream.num_learnt or (self.every_n_tasks is not None and learned % self.every_n_tasks == 0)
         under_way = module.begun != learned
         if not self.enabled or learned <= self.drawn or not due or under_way:
             return

@@ -3,6 +3,7 @@
 A command imports what it needs when it runs: `--version`, `--help` and `configs` answer without torch.
 """
 
+import gc
 import logging
 import os
 import signal
@@ -10,7 +11,8 @@ import sys
 import threading
 import warnings
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import resolve_name
@@ -83,16 +85,34 @@ def _overview() -> ArgumentParser:
 
 def _run_lightning(argv: Sequence[str] | None) -> None:
     require("lightning", "train", "this command trains and evaluates models", ImportError)
-    from lightning.pytorch.utilities.exceptions import SIGTERMException
+    with _importing():
+        from lightning.pytorch.utilities.exceptions import SIGTERMException
 
-    from gpvae.cli.lightning_cli import StreamCLI
-    from gpvae.utils.distributed import leave_process_group
+        from gpvae.cli.lightning_cli import StreamCLI
+        from gpvae.utils.distributed import leave_process_group
 
     try:
         StreamCLI(argv)
     except SIGTERMException:
         sys.exit(128 + signal.SIGTERM)  # by default it would exit with code 0
     leave_process_group()  # not after an error, when other processes may be waiting in a collective operation
+
+
+@contextmanager
+def _importing() -> Iterator[None]:
+    """Pause the garbage collector: imports create a million objects, and no garbage.
+
+    It does not look through these objects later either, if they are new.
+    """
+    is_first, was_enabled = "gpvae.cli.lightning_cli" not in sys.modules, gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_first:
+            gc.freeze()
+        if was_enabled:
+            gc.enable()
 
 
 def _filter_messages() -> None:

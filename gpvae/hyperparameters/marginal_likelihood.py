@@ -207,8 +207,13 @@ def _distance(values: Values, others: Values) -> float:
     return float(abs(np.log(_flatten(values) / _flatten(others))).max())
 
 
-def ascend(hyperparameters: list[Hyperparameter], objective: Objective, max_iterations: int) -> float:
-    """L-BFGS-B over the logarithms; returns the objective reached."""
+def ascend(
+    hyperparameters: list[Hyperparameter], objective: Objective, max_iterations: int, tolerance: float = 2.2e-9
+) -> float:
+    """L-BFGS-B over the logarithms, until an iteration gains less than a share of the objective.
+
+    Returns the objective reached.
+    """
     parameters = [h.parameter for h in hyperparameters]
     sizes = [p.numel() for p in parameters]
 
@@ -236,7 +241,7 @@ def ascend(hyperparameters: list[Hyperparameter], objective: Objective, max_iter
         jac=True,
         method="L-BFGS-B",
         bounds=list(zip(low, high, strict=True)),
-        options={"maxiter": max_iterations},
+        options={"maxiter": max_iterations, "ftol": tolerance},
     )
     loss(result.x)
     return -float(result.fun)

@@ -37,15 +37,14 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
         raise TypeError(f"covariances are factorised in float64 or float32, got {K.dtype}; call .double() on the model")
     if K.shape[-1] == 0:
         return K
-    diagonal = K.detach().diagonal(dim1=-2, dim2=-1).abs().mean(-1)
-    largest = K.detach().abs().amax((-2, -1))  # exceeds the diagonal only if K is far from a covariance
-    scale = torch.maximum(diagonal, 1e-12 * largest).clamp_min(torch.finfo(K.dtype).tiny)
+    scale = K.detach().diagonal(dim1=-2, dim2=-1).abs().mean(-1).clamp_min(torch.finfo(K.dtype).tiny)
     first = INITIAL_JITTER[K.dtype] if jitter is None else jitter
     share = torch.full_like(scale, first)
     identity = identity_like(K)
     tried = 0
     while True:
-        L, info = torch.linalg.cholesky_ex(K + (share * scale)[..., None, None] * identity)
+        jittered = torch.addcmul(K, (share * scale)[..., None, None], identity) if first or tried else K
+        L, info = torch.linalg.cholesky_ex(jittered)
         failed = info > 0
         if not bool(failed.any()):
             break
@@ -54,6 +53,8 @@ def cholesky(K: Tensor, jitter: float | None = None) -> Tensor:
                 f"a covariance of shape {tuple(K.shape)} has NaN or infinite values; "
                 "check the inputs and the kernel's hyperparameters for extreme values"
             )
+        if not tried:  # elements exceed the diagonal only if K is far from a covariance
+            scale = torch.maximum(scale, 1e-12 * K.detach().abs().amax((-2, -1)))
         share = torch.where(failed, 10 * share.clamp_min(torch.finfo(K.dtype).eps), share)
         tried += 1
     most = float(share.max()) if tried else first

@@ -66,7 +66,7 @@ class WaveKernel(Kernel):
         def covariances(scales: Tensor, lengthscale: Tensor) -> Tensor:
             K = scales[..., 0, None, None] * CORRELATIONS[self.name](distance / lengthscale)
             for number, wave in enumerate(waves, start=1):
-                K = K + scales[..., number, None, None] * wave
+                K = torch.addcmul(K, scales[..., number, None, None], wave)
             return K
 
         if distance.device.type == "cpu" and distance.ndim == 2 and distance.numel() > MANY:

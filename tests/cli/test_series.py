@@ -42,7 +42,7 @@ def test_weather_from_config_to_scores_and_figures(
     pictures = sorted(path.stem for path in (folder / "figures").glob("*.png"))
     scores = ["forgetting_nlpd", "forgetting_rmse", "forgetting_crps", "forgetting_coverage", "skill"]
     scores += ["skill_over_references", "foresight"]
-    assert pictures == sorted([*scores, "reconstructions_01", "reconstructions_02"])
+    assert pictures == sorted([*scores, "reconstructions_02"])
     events = EventAccumulator(str(folder))
     events.Reload()
     heat_maps = {f"forgetting/{metric}" for metric in ("nlpd", "rmse", "crps", "coverage")}

@@ -13,21 +13,25 @@ from gpvae.vae.wave_kernel import WaveKernel
 RNG = torch.Generator().manual_seed(0)
 
 
-def test_log_evidence_and_gradient() -> None:
+def test_log_evidence_and_gradients() -> None:
     """Those of a multivariate normal, but for the constant."""
-    root, y = (torch.randn(2, 5, n, generator=RNG, dtype=torch.float64) for n in (5, 3))
-    shares = torch.rand(3, 2, generator=RNG, dtype=torch.float64)
-    K = (root @ root.mT + 5 * torch.eye(5)).requires_grad_()
+    times, y = torch.tensor([0.0, 1.0, 2.0, 4.0, 5.0]), torch.randn(2, 5, 3, generator=RNG, dtype=torch.float64)
+    shares, noise = (torch.rand(size, generator=RNG, dtype=torch.float64) for size in ((3, 2), (2, 5)))
+    lags, lag = (times[:, None] - times).abs().unique(return_inverse=True)
+    by_lag = torch.stack([(-lags / scale).exp() for scale in (1.0, 3.0)]).double().requires_grad_()
+    noise.requires_grad_()
 
     def plain() -> Tensor:
+        K = by_lag[:, lag] + torch.diag_embed(noise)
         normal = MultivariateNormal(torch.zeros(2, 1, 5, dtype=torch.float64), K[:, None])
         determinant = 0.5 * torch.linalg.slogdet(K)[1]
         quadratic = normal.log_prob(y.mT) + determinant[:, None] + 2.5 * torch.log(torch.tensor(2 * torch.pi))
         return (quadratic * shares.mT).sum() - determinant.sum()
 
-    value = LogEvidence.apply(K, y, shares)
+    value = LogEvidence.apply(by_lag, noise, lag, y, shares)
     torch.testing.assert_close(value, plain())
-    torch.testing.assert_close(torch.autograd.grad(value, K)[0], torch.autograd.grad(plain(), K)[0])
+    gradients = (torch.autograd.grad(found, (by_lag, noise)) for found in (value, plain()))
+    torch.testing.assert_close(*gradients)
 
 
 @pytest.mark.parametrize("evenly", [True, False])

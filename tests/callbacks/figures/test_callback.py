@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning"),  # Lightning 2.6 with torch 2.13
     pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning"),
 ]
-QUICK = {"num_points": 50, "dpi": 40}
+QUICK = {"num_points": 50, "dpi": 40, "every_n_tasks": 1}
 
 
 def fit(
@@ -99,12 +99,17 @@ def test_two_dimensions_without_labels_have_no_decision_boundary(tmp_path: Path)
 
 
 def test_every_n_tasks_and_the_last(tmp_path: Path) -> None:
-    fit(tmp_path, Learner("LegS", 12), wave(5), TaskFigures(every_n_tasks=2, **QUICK))
+    fit(tmp_path, Learner("LegS", 12), wave(5), TaskFigures(**QUICK | {"every_n_tasks": 2}))
     assert logged(tmp_path) == {"stream": [2, 4, 5]}
 
 
+def test_by_default_only_the_last_task_is_drawn(tmp_path: Path) -> None:
+    fit(tmp_path, Learner("LegS", 12), wave(5), TaskFigures(num_points=50, dpi=40))
+    assert logged(tmp_path) == {"stream": [5]}
+
+
 def test_a_stream_that_stops_early_has_its_last_task_drawn(tmp_path: Path) -> None:
-    fit(tmp_path, Learner("LegS", 12), wave(6, stop_after=3), TaskFigures(every_n_tasks=2, **QUICK))
+    fit(tmp_path, Learner("LegS", 12), wave(6, stop_after=3), TaskFigures(**QUICK | {"every_n_tasks": 2}))
     assert logged(tmp_path) == {"stream": [2, 3]}
 
 

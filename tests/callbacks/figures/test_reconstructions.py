@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning"),
     pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning"),
 ]
-QUICK = {"num_points": 40, "dpi": 40}
+QUICK = {"num_points": 40, "dpi": 40, "every_n_tasks": 1}
 
 
 def learnt(stream: ToySeries, num_tasks: int) -> SVGPVAE:
