@@ -67,7 +67,7 @@ class Steps:
         from gpvae.modules import SVGPVAE  # of the checkout that is measured
 
         torch.manual_seed(0)
-        self.series, self.device, self.sizes = series, device, sizes
+        self.series, self.sizes = series, sizes
         self.module = SVGPVAE("OHSVGP", num_inducing, num_variables=sizes[1], **MODELS[model]).to(device)
         self.module.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
 
@@ -76,9 +76,9 @@ class Steps:
         for number in range(int(self.module.begun), task):
             if number > 0:
                 self.module.end_task()
-            data = tuple(part.to(self.device) for part in _data(number, self.series, *self.sizes))
+            data = tuple(part.to(self.module.device) for part in _data(number, self.series, *self.sizes))
             self.module.begin_task(*data)
-            self.batch = torch.arange(self.series, device=self.device), *data
+            self.batch = torch.arange(self.series, device=self.module.device), *data
             self.optimiser = self.module.configure_optimizers()
             self.step()
         return self

@@ -9,6 +9,7 @@ from callbacks.clock import TaskClock
 from callbacks.continual import ContinualLearning
 from callbacks.figures import TaskFigures
 from callbacks.location_scores import LocationScores
+from callbacks.predicted_series import SeriesPredictions
 from callbacks.predictions.csv import PredictionTable
 from callbacks.predictions.netcdf import NetCDFPredictions
 from callbacks.progress import TaskProgress
@@ -19,6 +20,7 @@ __all__ = [
     "LocationScores",
     "NetCDFPredictions",
     "PredictionTable",
+    "SeriesPredictions",
     "TaskCheckpoint",
     "TaskClock",
     "TaskFigures",

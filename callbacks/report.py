@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.trainer.states import TrainerFn
 from torch import Tensor
 
 from callbacks.comparison import Comparison
 from callbacks.continual import continual_module
 from callbacks.results_folder import ResultsWriter
-from callbacks.tracking import lay_out, log_end, log_table
+from callbacks.tracking import ADDRESS, lay_out, log_end, log_table
 from datamodules import TaskStream
 from datamodules.era5 import SeriesStream
 from gpvae.metrics import ForesightCell, ForesightTable, Score, TaskTable, describe, foresight_table
@@ -111,8 +112,9 @@ class TaskReport(ResultsWriter, Callback):
                 changes |= {f"{metric}/forgetting": forgetting, f"{metric}/backward_transfer": -forgetting}
         _log(trainer, changes, after_task)
         if not self._laid_out:
+            metrics = [metric for metric in self.metrics if np.isfinite(self.matrix(metric)).any()]
             for logger in trainer.loggers:
-                lay_out(logger, self.metrics)
+                lay_out(logger, metrics, trainer.callback_metrics.keys())
             self._laid_out = True
 
     def on_task_foreseen(self, trainer: Trainer, module: ContinualModule, task: int) -> None:
@@ -170,6 +172,9 @@ class TaskReport(ResultsWriter, Callback):
             screen.print(title, terminal.lead_table(self.foresight), sep="\n")
         if folder is not None:
             screen.print(f"Logs, scores and checkpoints are in {folder}", soft_wrap=True, highlight=False)
+        if board := next((logger for logger in trainer.loggers if isinstance(logger, TensorBoardLogger)), None):
+            text = f"Charts: tensorboard --logdir {board.save_dir}, then {ADDRESS}"
+            screen.print(text, soft_wrap=True, highlight=False, markup=False)
 
     def _log_end(self, trainer: Trainer, module: LightningModule) -> None:
         """Give every logger the final scores, as a table of tasks and next to the options of the run."""

@@ -70,13 +70,19 @@ class DataTable(GrowingStream):
         """The names of the input columns."""
         return super().input_names if self.x is None else list(self.x)
 
+    @property
+    def target_name(self) -> str:
+        """The name of the target column."""
+        return self.y or super().target_name
+
     def read(self) -> tuple[Tensor, Tensor]:
         """The rows with a target: inputs `[N, D]` and targets `[N]`."""
         table = read_tables(self.paths)
         if self.x is None or self.y is None:
             if len(table.columns) != 2:
                 raise ValueError(
-                    f"The table has the columns {', '.join(table.columns)}: name the inputs as x and the target as y."
+                    f"The table has the columns {', '.join(table.columns)}: name the inputs as x and the target as y, "
+                    "such as --data.x time --data.y level."
                 )
             (first, self.y) = table.columns
             self.x = [first]

@@ -75,6 +75,17 @@ class PointScale:
         """
         return (y - self.mean) / self.deviation
 
+    def measured_inputs(self, x: Tensor) -> Tensor:
+        """Inputs as measured, the inverse of `inputs`.
+
+        Args:
+            x: On the scale of the model `[N, D]`.
+        """
+        shares = (x - self.low) / (self.high - self.low)
+        varying = self.smallest + (self.largest - self.smallest) * shares
+        middle = (self.low + self.high) / 2
+        return torch.where(self.largest == self.smallest, self.smallest + (x - middle), varying)
+
     def measured(self, y: Tensor) -> Tensor:
         """Targets as measured, the inverse of `targets`.
 

@@ -108,6 +108,11 @@ class PointStream(TaskStream):
         """The names of the dimensions of an input, for tables."""
         return [f"x{dimension}" for dimension in range(1, self.input_dim + 1)]
 
+    @property
+    def target_name(self) -> str:
+        """The name of the target, for tables."""
+        return "y"
+
     def to_physical(self, prediction: dict[str, Tensor], task: int) -> dict[str, Tensor]:
         """Predictions of test points in the units of the data: here unchanged.
 

@@ -8,11 +8,8 @@
 # once. At the end, it predicts intervals that should contain 90 % of the counts. We check whether they do.
 
 # %%
-import argparse
-from pathlib import Path
-
 import gpytorch
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
 from torch.distributions import Distribution, NegativeBinomial
@@ -20,9 +17,7 @@ from torch.nn.functional import softplus
 
 import gpvae
 
-mpl.use("Agg")
 torch.set_num_threads(1)  # small matrices do not profit from more threads
-import matplotlib.pyplot as plt
 
 NUM_BATCHES, POINTS_PER_BATCH, NUM_INDUCING = 10, 50, 40
 
@@ -90,42 +85,35 @@ def quantiles(y: Distribution, levels: list[float], max_count: int = 250) -> Ten
 
 
 # %%
-def main(figure: Path) -> None:
-    """Run the example."""
-    x, y = draw_data(NUM_BATCHES * POINTS_PER_BATCH, seed=0)
-    x_test, y_test = draw_data(1000, seed=1)
-    best = learn(gpytorch.likelihoods.NegativeBinomialLikelihood(), x, y)
-    models = {"negative binomial": best, "Poisson": learn(gpytorch.likelihoods.PoissonLikelihood(), x, y, like=best)}
-    print(f"{'':<20}{'NLPD':>8}{'coverage':>10}{'first batch':>13}{'last batch':>12}")
-    early, late = x_test < x[POINTS_PER_BATCH], x_test > x[-POINTS_PER_BATCH]
-    for name, gp in models.items():
-        predicted = gp.predict(x_test)
-        low, high = quantiles(predicted, [0.05, 0.95])
-        inside = ((y_test >= low) & (y_test <= high)).double()
-        shares = [float(inside[part].mean()) for part in (slice(None), early, late)]
-        nlpd = -float(predicted.log_prob(y_test).mean())
-        print(f"{name:<20}{nlpd:>8.2f}{shares[0]:>10.1%}{shares[1]:>13.1%}{shares[2]:>12.1%}")
+x, y = draw_data(NUM_BATCHES * POINTS_PER_BATCH, seed=0)
+x_test, y_test = draw_data(1000, seed=1)
+best = learn(gpytorch.likelihoods.NegativeBinomialLikelihood(), x, y)
+models = {"negative binomial": best, "Poisson": learn(gpytorch.likelihoods.PoissonLikelihood(), x, y, like=best)}
+print(f"{'':<20}{'NLPD':>8}{'coverage':>10}{'first batch':>13}{'last batch':>12}")
+early, late = x_test < x[POINTS_PER_BATCH], x_test > x[-POINTS_PER_BATCH]
+for name, gp in models.items():
+    predicted = gp.predict(x_test)
+    low, high = quantiles(predicted, [0.05, 0.95])
+    inside = ((y_test >= low) & (y_test <= high)).double()
+    shares = [float(inside[part].mean()) for part in (slice(None), early, late)]
+    nlpd = -float(predicted.log_prob(y_test).mean())
+    print(f"{name:<20}{nlpd:>8.2f}{shares[0]:>10.1%}{shares[1]:>13.1%}{shares[2]:>12.1%}")
 
-    grid = torch.linspace(0, 10, 400, dtype=torch.float64)
-    fig, axes = plt.subplots(2, 1, figsize=(9, 4.6), sharex=True, sharey=True, layout="constrained")
-    for ax, (name, gp) in zip(axes, models.items(), strict=True):
-        predicted = gp.predict(grid)
-        low, high = quantiles(predicted, [0.05, 0.95])
-        ax.fill_between(grid, low, high, step="mid", color="tab:blue", alpha=0.2, lw=0, label="90 % of counts")
-        ax.plot(grid, predicted.mean, color="tab:blue", lw=1.5, label="expected count")
-        ax.plot(grid, rate(grid), color="black", lw=0.8, ls="--", label="the truth")
-        ax.plot(x, y, ".", color="black", ms=2.5)
-        for edge in x[POINTS_PER_BATCH::POINTS_PER_BATCH]:
-            ax.axvline(edge, color="grey", lw=0.5, ls=":")
-        ax.set_title(name, loc="left", fontsize=10)
-    axes[0].legend(fontsize=8, ncols=3, frameon=False, loc="upper right")
-    axes[0].set_ylim(0, 110)
-    axes[0].set_xlim(0, 10)
-    axes[-1].set_xlabel("time; the dotted lines divide the batches")
-    fig.savefig(figure, dpi=100)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figure", type=Path, default=Path("counts.png"), help="file for the figure")
-    main(parser.parse_args().figure)
+# %%
+grid = torch.linspace(0, 10, 400, dtype=torch.float64)
+fig, axes = plt.subplots(2, 1, figsize=(9, 4.6), sharex=True, sharey=True, layout="constrained", num="Both models")
+for ax, (name, gp) in zip(axes, models.items(), strict=True):
+    predicted = gp.predict(grid)
+    low, high = quantiles(predicted, [0.05, 0.95])
+    ax.fill_between(grid, low, high, step="mid", color="tab:blue", alpha=0.2, lw=0, label="90 % of counts")
+    ax.plot(grid, predicted.mean, color="tab:blue", lw=1.5, label="expected count")
+    ax.plot(grid, rate(grid), color="black", lw=0.8, ls="--", label="the truth")
+    ax.plot(x, y, ".", color="black", ms=2.5)
+    for edge in x[POINTS_PER_BATCH::POINTS_PER_BATCH]:
+        ax.axvline(edge, color="grey", lw=0.5, ls=":")
+    ax.set_title(name, loc="left", fontsize=10)
+axes[0].legend(fontsize=8, ncols=3, frameon=False, loc="upper right")
+axes[0].set_ylim(0, 110)
+axes[0].set_xlim(0, 10)
+axes[-1].set_xlabel("time; the dotted lines divide the batches")
+plt.show()

@@ -7,11 +7,9 @@
 # cross-validation and parameter searches. Install them with the extra `gpvae[sklearn]`.
 
 # %%
-import argparse
 import warnings
-from pathlib import Path
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from sklearn.datasets import make_friedman1, make_moons
@@ -25,9 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from gpvae.sklearn import OnlineGPClassifier, OnlineGPRegressor
 
-mpl.use("Agg")
 torch.set_num_threads(1)  # small matrices do not profit from more threads
-import matplotlib.pyplot as plt
 
 # %% [markdown]
 # The first part cross-validates three models on a table with ten inputs, five of them irrelevant. With 100 inducing
@@ -52,6 +48,9 @@ def compare() -> None:
         print(f"  {name:<25}{scores.mean():.2f}")
 
 
+compare()
+
+
 # %% [markdown]
 # The second part learns a classifier by `partial_fit`, on two moons that arrive from left to right in ten batches.
 # After the last batch it knows both moons from end to end. Where there were no points, both classes are possible.
@@ -73,23 +72,15 @@ def learn_moons() -> tuple[OnlineGPClassifier, np.ndarray, np.ndarray]:
     return model, X, y
 
 
+model, X, y = learn_moons()
+
 # %%
-def main(figure: Path) -> None:
-    """Run the example."""
-    compare()
-    model, X, y = learn_moons()
-    first, second = np.meshgrid(np.linspace(-2.5, 3.5, 120), np.linspace(-2, 2.5, 90))
-    probability = model.predict_proba(np.stack([first.ravel(), second.ravel()], 1))[:, 1].reshape(first.shape)
-    fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
-    drawn = ax.contourf(first, second, probability, levels=np.linspace(0, 1, 11), cmap="RdBu_r", alpha=0.8)
-    fig.colorbar(drawn, ax=ax, label="probability of the lower moon")
-    for label, colour in ((0, "tab:blue"), (1, "tab:red")):
-        ax.plot(*X[y == label].T, ".", color=colour, ms=3, markeredgecolor="black", markeredgewidth=0.2)
-    ax.set_title("two moons, learnt from left to right in ten batches", loc="left", fontsize=10)
-    fig.savefig(figure, dpi=90)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figure", type=Path, default=Path("pipeline.png"), help="file for the figure")
-    main(parser.parse_args().figure)
+first, second = np.meshgrid(np.linspace(-2.5, 3.5, 120), np.linspace(-2, 2.5, 90))
+probability = model.predict_proba(np.stack([first.ravel(), second.ravel()], 1))[:, 1].reshape(first.shape)
+fig, ax = plt.subplots(figsize=(8, 4), layout="constrained", num="Two moons")
+drawn = ax.contourf(first, second, probability, levels=np.linspace(0, 1, 11), cmap="RdBu_r", alpha=0.8)
+fig.colorbar(drawn, ax=ax, label="probability of the lower moon")
+for label, colour in ((0, "tab:blue"), (1, "tab:red")):
+    ax.plot(*X[y == label].T, ".", color=colour, ms=3, markeredgecolor="black", markeredgewidth=0.2)
+ax.set_title("two moons, learnt from left to right in ten batches", loc="left", fontsize=10)
+plt.show()

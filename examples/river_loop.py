@@ -7,20 +7,16 @@
 # `gpvae[river]`.
 
 # %%
-import argparse
-from pathlib import Path
-
 import gpytorch
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import torch
 from river import compose, datasets, linear_model, metrics, neighbors, preprocessing
 
 import gpvae
 from gpvae.river import OnlineGPRegressor
 
-mpl.use("Agg")
 torch.set_num_threads(1)  # small matrices do not profit from more threads
-import matplotlib.pyplot as plt
+NUM_POINTS = 1000
 
 # %% [markdown]
 # The stream is one of river's own: the approval of a president, day by day, with five polls as features. Every model
@@ -49,37 +45,29 @@ def models() -> dict[str, compose.Pipeline]:
 
 
 # %%
-def main(figure: Path, num: int) -> None:
-    """Run the example."""
-    stream = list(datasets.TrumpApproval().take(num))
-    print(f"mean absolute error of {len(stream)} points, each predicted before it is learnt")
-    for name, model in models().items():
-        error, rows = metrics.MAE(), []
-        for x, y in stream:
-            error.update(y, model.predict_one(x))
-            if name == "Gaussian process":
-                predicted = model.predict_one(x, with_dist=True)
-                rows.append((x["ordinal_date"], y, predicted.mu, predicted.sigma))
-            model.learn_one(x, y)
-        print(f"  {name:<28}{error.get():.2f}")
+stream = list(datasets.TrumpApproval().take(NUM_POINTS))
+print(f"mean absolute error of {len(stream)} points, each predicted before it is learnt")
+for name, model in models().items():
+    error, rows = metrics.MAE(), []
+    for x, y in stream:
+        error.update(y, model.predict_one(x))
+        if name == "Gaussian process":
+            predicted = model.predict_one(x, with_dist=True)
+            rows.append((x["ordinal_date"], y, predicted.mu, predicted.sigma))
+        model.learn_one(x, y)
+    print(f"  {name:<28}{error.get():.2f}")
 
-    days, y, mu, sigma = (torch.tensor(column) for column in zip(*rows[20:], strict=True))
-    fig, ax = plt.subplots(figsize=(9, 3.2), layout="constrained")
-    ax.fill_between(days, mu - 1.64 * sigma, mu + 1.64 * sigma, color="tab:blue", alpha=0.2, lw=0)
-    ax.plot(days, mu, color="tab:blue", lw=1)
-    ax.plot(days, y, ".", color="black", ms=2)
-    ax.set_ylim(float(y.min()) - 2, float(y.max()) + 2)
-    ax.set_xlabel("day")
-    ax.set_ylabel("approval in %")
-    ax.set_title("each point before it is learnt: mean and 90 % interval", loc="left", fontsize=10)
-    fig.savefig(figure, dpi=90)
-    inside = ((y - mu).abs() < 1.645 * sigma).double().mean()
-    print(f"of the last {len(y)} points {inside:.0%} are within their 90 % interval")
+# %%
+days, y, mu, sigma = (torch.tensor(column) for column in zip(*rows[20:], strict=True))
+inside = ((y - mu).abs() < 1.645 * sigma).double().mean()
+print(f"of the last {len(y)} points {inside:.0%} are within their 90 % interval")
 
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figure", type=Path, default=Path("river_loop.png"), help="file for the figure")
-    parser.add_argument("--points", type=int, default=1000, help="number of points")
-    arguments = parser.parse_args()
-    main(arguments.figure, arguments.points)
+fig, ax = plt.subplots(figsize=(9, 3.2), layout="constrained", num="Approval, and its prediction")
+ax.fill_between(days, mu - 1.64 * sigma, mu + 1.64 * sigma, color="tab:blue", alpha=0.2, lw=0)
+ax.plot(days, mu, color="tab:blue", lw=1)
+ax.plot(days, y, ".", color="black", ms=2)
+ax.set_ylim(float(y.min()) - 2, float(y.max()) + 2)
+ax.set_xlabel("day")
+ax.set_ylabel("approval in %")
+ax.set_title("each point before it is learnt: mean and 90 % interval", loc="left", fontsize=10)
+plt.show()

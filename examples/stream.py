@@ -7,11 +7,8 @@
 # memory. Both see each task once. At the end, both predict the whole stream.
 
 # %%
-import argparse
-from pathlib import Path
-
 import gpytorch
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import torch
 from rich.console import Console
 from rich.table import Table
@@ -19,11 +16,10 @@ from torch import Tensor
 
 import gpvae
 
-mpl.use("Agg")
 torch.set_num_threads(1)  # small matrices do not profit from more threads
-import matplotlib.pyplot as plt
 
 NUM_TASKS, POINTS_PER_TASK, NUM_INDUCING, NOISE = 10, 50, 70, 0.2
+STEPS = 300  # for each task, to optimise the points
 
 # %% [markdown]
 # The signal is synthetic: two waves with noise, one of them slowly modulated.
@@ -49,9 +45,7 @@ def draw_data(num: int, seed: int) -> tuple[Tensor, Tensor]:
 
 
 # %%
-def learn(
-    inducing: gpvae.inducing.InducingVariables, batches: list[tuple[Tensor, Tensor]], steps: int
-) -> gpvae.OnlineGP:
+def learn(inducing: gpvae.inducing.InducingVariables, batches: list[tuple[Tensor, Tensor]]) -> gpvae.OnlineGP:
     """A model that has seen every batch once."""
     gp = gpvae.OnlineGP(
         inducing,
@@ -60,7 +54,7 @@ def learn(
     )
     gp.fit_hyperparameters(*batches[0])
     for x, y in batches:
-        gp.update(x, y, steps=steps, progress=True)
+        gp.update(x, y, steps=STEPS)
     return gp
 
 
@@ -70,49 +64,47 @@ def learn(
 
 
 # %%
-def main(figure: Path, steps: int) -> None:
-    """Run the example."""
-    x, y = draw_data(NUM_TASKS * POINTS_PER_TASK, seed=0)
-    batches = list(zip(x.split(POINTS_PER_TASK), y.split(POINTS_PER_TASK), strict=True))
-    x_test, y_test = draw_data(1000, seed=1)
-    edges = torch.stack([batch[0][0] for batch in batches[1:]])
-    models = {
-        f"OSGPR: {NUM_INDUCING} optimised points": learn(gpvae.inducing.Points(NUM_INDUCING), batches, steps),
-        f"OHSGPR: {NUM_INDUCING} HiPPO projections": learn(gpvae.inducing.LegS(NUM_INDUCING), batches, steps),
-    }
+x, y = draw_data(NUM_TASKS * POINTS_PER_TASK, seed=0)
+batches = list(zip(x.split(POINTS_PER_TASK), y.split(POINTS_PER_TASK), strict=True))
+x_test, y_test = draw_data(1000, seed=1)
+edges = torch.stack([batch[0][0] for batch in batches[1:]])
+models = {
+    f"OSGPR: {NUM_INDUCING} optimised points": learn(gpvae.inducing.Points(NUM_INDUCING), batches),
+    f"OHSGPR: {NUM_INDUCING} HiPPO projections": learn(gpvae.inducing.LegS(NUM_INDUCING), batches),
+}
 
-    table = Table(title="NLPD on held-out points of each task, after the last task (lower is better)")
-    table.add_column("method")
-    for task in range(NUM_TASKS):
-        table.add_column(str(task + 1), justify="right")
-    task_of = torch.bucketize(x_test, edges, right=True)
-    for name, gp in models.items():
-        nlpd = -gp.predict(x_test).log_prob(y_test)
-        table.add_row(name, *(f"{nlpd[task_of == task].mean():.2f}" for task in range(NUM_TASKS)))
-    Console(width=120).print(table)
+table = Table(title="NLPD on held-out points of each task, after the last task (lower is better)")
+table.add_column("method")
+for task in range(NUM_TASKS):
+    table.add_column(str(task + 1), justify="right")
+task_of = torch.bucketize(x_test, edges, right=True)
+for name, gp in models.items():
+    nlpd = -gp.predict(x_test).log_prob(y_test)
+    table.add_row(name, *(f"{nlpd[task_of == task].mean():.2f}" for task in range(NUM_TASKS)))
+Console(width=120).print(table)
 
-    grid = torch.linspace(0, 10, 1000, dtype=torch.float64)
-    fig, axes = plt.subplots(len(models), 1, figsize=(10, 4.6), sharex=True, sharey=True, layout="constrained")
-    for ax, (name, gp) in zip(axes, models.items(), strict=True):
-        y_dist = gp.predict(grid)
-        ax.fill_between(
-            grid, y_dist.mean - 2 * y_dist.stddev, y_dist.mean + 2 * y_dist.stddev, color="tab:blue", alpha=0.2, lw=0
-        )
-        ax.plot(grid, y_dist.mean, color="tab:blue", lw=1.5)
-        ax.plot(x, y, ".", color="black", ms=2.5)
-        for edge in edges:
-            ax.axvline(edge, color="grey", lw=0.5, ls=":")
-        ax.set_title(name, loc="left", fontsize=10)
-        ax.set_ylim(-3, 3)
-    axes[-1].set_xlabel("time; the dotted lines divide the tasks")
-    axes[-1].set_xlim(0, 10)
-    figure.parent.mkdir(parents=True, exist_ok=True)
-    fig.savefig(figure, dpi=110)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figure", type=Path, default=Path("stream.png"), help="file for the figure")
-    parser.add_argument("--steps", type=int, default=300, help="steps for each task that optimise the points")
-    arguments = parser.parse_args()
-    main(arguments.figure, arguments.steps)
+# %%
+grid = torch.linspace(0, 10, 1000, dtype=torch.float64)
+fig, axes = plt.subplots(
+    len(models),
+    1,
+    figsize=(10, 4.6),
+    sharex=True,
+    sharey=True,
+    layout="constrained",
+    num="Both models after the last task",
+)
+for ax, (name, gp) in zip(axes, models.items(), strict=True):
+    y_dist = gp.predict(grid)
+    ax.fill_between(
+        grid, y_dist.mean - 2 * y_dist.stddev, y_dist.mean + 2 * y_dist.stddev, color="tab:blue", alpha=0.2, lw=0
+    )
+    ax.plot(grid, y_dist.mean, color="tab:blue", lw=1.5)
+    ax.plot(x, y, ".", color="black", ms=2.5)
+    for edge in edges:
+        ax.axvline(edge, color="grey", lw=0.5, ls=":")
+    ax.set_title(name, loc="left", fontsize=10)
+    ax.set_ylim(-3, 3)
+axes[-1].set_xlabel("time; the dotted lines divide the tasks")
+axes[-1].set_xlim(0, 10)
+plt.show()

@@ -9,25 +9,22 @@
 # is the package's synthetic sample, so nothing is downloaded.
 
 # %%
-import argparse
 import logging
 import warnings
-from pathlib import Path
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import torch
 from lightning import Trainer, seed_everything
 
-from callbacks import ContinualLearning, TaskReport
-from datamodules import ERA5
+from gpvae.callbacks import ContinualLearning, TaskReport
+from gpvae.datamodules import ERA5
 from gpvae.modules import SVGPVAE
 from gpvae.vae.keyed_noise import Draws
 
-mpl.use("Agg")
 torch.set_num_threads(1)
-import matplotlib.pyplot as plt
 
 VARIABLES = ["t2m", "msl", "u10", "ssrd"]
+NUM_TASKS, EPOCHS = 4, 150
 logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
 warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # raised within Lightning
 
@@ -37,15 +34,15 @@ warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # raised within 
 
 
 # %%
-def weather(num_tasks: int, epochs: int) -> ERA5:
+def weather() -> ERA5:
     """The stream."""
     data = ERA5(
         source="sample",
         variables=VARIABLES,
         points=6,
-        num_tasks=num_tasks,
+        num_tasks=NUM_TASKS,
         hours_per_task=72,
-        epochs_per_task=epochs,
+        epochs_per_task=EPOCHS,
         seed=1,
     )
     data.setup()
@@ -102,12 +99,18 @@ def show(name: str, report: TaskReport) -> None:
     print(f"  mean rise of old tasks: {report.table.forgetting('nlpd'):.2f}")
 
 
+data = weather()
+module, report = learn(data, "replay")
+show("replay", report)
+show("no protection", learn(data, "none")[1])
+
+
 # %% [markdown]
 # Predictions are mixtures over samples of the latents. `to_physical` converts them to physical units.
 
 
 # %%
-def draw(module: SVGPVAE, data: ERA5, figure: Path, location: int = 0) -> None:
+def draw(module: SVGPVAE, data: ERA5, location: int = 0) -> None:
     """Draw reconstructions at one location over the whole stream, after the last task."""
     end = data.num_tasks * data.hours_per_task
     times, series = torch.arange(0, end, 1.0, dtype=torch.float64), torch.tensor([location])
@@ -117,7 +120,7 @@ def draw(module: SVGPVAE, data: ERA5, figure: Path, location: int = 0) -> None:
     middle, low, high = (
         data.to_physical(value, series)[0] for value in samples.quantile(torch.tensor([0.5, 0.05, 0.95]), dim=-1)
     )
-    fig, axes = plt.subplots(data.num_variables, 1, figsize=(9, 6), sharex=True, layout="constrained")
+    _, axes = plt.subplots(data.num_variables, 1, figsize=(9, 6), sharex=True, layout="constrained", num="One location")
     for v, (ax, variable) in enumerate(zip(axes, data.variables, strict=True)):
         ax.fill_between(times, low[:, v], high[:, v], color="tab:blue", alpha=0.2, lw=0)
         ax.plot(times, middle[:, v], color="tab:blue", lw=1.2)
@@ -130,23 +133,7 @@ def draw(module: SVGPVAE, data: ERA5, figure: Path, location: int = 0) -> None:
     axes[0].set_title("one location after the last task: median, 90 % interval, hours learnt", loc="left", fontsize=10)
     axes[-1].set_xlabel("hours; the dotted lines divide the tasks")
     axes[-1].set_xlim(0, end)
-    fig.savefig(figure, dpi=90)
+    plt.show()
 
 
-# %%
-def main(figure: Path, num_tasks: int, epochs: int) -> None:
-    """Run the example."""
-    data = weather(num_tasks, epochs)
-    module, report = learn(data, "replay")
-    show("replay", report)
-    show("no protection", learn(data, "none")[1])
-    draw(module, data, figure)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figure", type=Path, default=Path("weather.png"), help="file for the figure")
-    parser.add_argument("--tasks", type=int, default=4, help="number of tasks")
-    parser.add_argument("--epochs", type=int, default=150, help="epochs for each task")
-    arguments = parser.parse_args()
-    main(arguments.figure, arguments.tasks, arguments.epochs)
+draw(module, data)

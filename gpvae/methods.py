@@ -19,6 +19,7 @@ from gpytorch.likelihoods import (
 from gpvae import inducing
 from gpvae.inducing import InducingVariables
 from gpvae.inducing.auto import AUTO, AUTO_FAMILIES
+from gpvae.kernels import TimeMaternKernel, TimeRBFKernel
 from gpvae.utils import checks
 
 Scalar = bool | int | float | str
@@ -92,11 +93,13 @@ def build_kernel(name: KernelName, input_dim: int) -> Kernel:
 
 
 def latent_kernel(name: KernelName, latent_dim: int, shortest: float, longest: float) -> Kernel:
-    """A kernel of batch shape `[L]` and variance one, with log-spaced lengthscales that are learnt as logarithms."""
+    """A kernel over time of batch shape `[L]` and variance one; log-spaced lengthscales are learnt as logarithms."""
     if not 0 < shortest <= longest:
         raise ValueError(f"lengthscales must satisfy 0 < shortest <= longest, got {shortest=}, {longest=}")
     logarithm = GreaterThan(0.0, torch.exp, torch.log)
-    kernel = _base_kernel(name, batch_shape=torch.Size([latent_dim]), lengthscale_constraint=logarithm).double()
+    options: dict[str, Any] = {"batch_shape": torch.Size([latent_dim]), "lengthscale_constraint": logarithm}
+    kernel = TimeRBFKernel(**options) if name == "rbf" else TimeMaternKernel(nu=SMOOTHNESS[name], **options)
+    kernel = kernel.double()
     spread = torch.linspace(0, 1, latent_dim, dtype=torch.float64)
     kernel.lengthscale = (shortest * (longest / shortest) ** spread)[:, None, None]
     return kernel

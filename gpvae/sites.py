@@ -5,11 +5,13 @@ tasks, and are transported from one family of variables to the next.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Self
 
 import torch
 from torch import Tensor
 
+from gpvae.utils.devices import moved
 from gpvae.utils.linalg import cholesky, identity_like, log_det, matvec, solve_by_columns, solve_lower, symmetric
 
 
@@ -37,6 +39,14 @@ class Site:
     def __add__(self, other: "Site") -> "Site":
         """Both sites together."""
         return Site(self.c + other.c, self.h + other.h, self.G + other.G)
+
+    def parts(self) -> tuple[Tensor, ...]:
+        """All tensors of the site."""
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+    def to(self, device: torch.device, dtype: torch.dtype) -> Self:
+        """The same site on another device, in another floating point type."""
+        return type(self)(*(moved(part, device, dtype) for part in self.parts()))
 
     def log_evidence(self) -> Tensor:
         """log ∫ N(v; 0, I) exp(c + hᵀv - ½ vᵀG v) dv = c + ½ hᵀ(I+G)⁻¹h - ½ log det(I+G), `[*B]`.

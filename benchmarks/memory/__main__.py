@@ -19,7 +19,6 @@ from torch import Tensor
 from torch.distributions import Distribution, Normal
 
 from benchmarks.memory.contenders import CONTENDERS
-from benchmarks.memory.count import numbers_kept
 from benchmarks.memory.datasets import DATASETS
 from benchmarks.memory.figure import draw, markdown
 from benchmarks.memory.simple import SIMPLE, num_raw
@@ -27,6 +26,7 @@ from benchmarks.report import console
 from callbacks import ContinualLearning
 from datamodules import ERA5
 from gpvae.metrics import find_metric
+from gpvae.modules.memory import numbers_kept
 
 DOCS = Path(__file__).parents[2] / "docs"
 FIELDS = ("data", "contender", "size", "seed", "nlpd", "rmse", "crps", "coverage", "cpu_seconds")

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from callbacks.figures import time_panels
-from callbacks.figures.units import readable_location, readable_units
 from gpvae.plotting.canvas import GREY, INK, LABEL, SMALL, TITLE, add_legend, blank_figure, label_axes, style_axes
+from gpvae.plotting.units import readable_location, readable_units
 
 #: Sizes of a panel in inches, and what is added for titles and dates.
 WIDTH, HEIGHT, MARGIN = 5.0, 1.5, 0.8

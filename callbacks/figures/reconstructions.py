@@ -17,9 +17,9 @@ from callbacks.figures.series_predictions import (
     representative_variables,
     task_spans,
 )
-from callbacks.figures.units import readable_location, readable_units
 from datamodules.era5 import SeriesStream
 from gpvae.plotting.canvas import INK, LABEL, SMALL, TITLE, style_axes
+from gpvae.plotting.units import readable_location, readable_units
 
 #: Sizes in inches.
 WIDTH, ROW, TOP, BOTTOM, LEFT, RIGHT = 10.0, 1.25, 0.66, 0.45, 0.75, 0.1

@@ -59,14 +59,12 @@ class Span:
         """
         edges = [stream.begin_of(task) for task in (*tasks, tasks.stop)]
         times = torch.linspace(edges[0], edges[-1] - 1, num_points, dtype=torch.float64)
-        device = model.posterior.L.device
-        y = stream.to_physical(smooth_samples(model, times.to(device), series.to(device)).cpu(), series)
-        lower, upper = (y.kthvalue(round(level * (NUM_SAMPLES + 1)), 0).values.numpy() for level in (LOWER, UPPER))
+        mean, lower, upper = predict_interval(model, stream, times, series)
         train = [stream.task_data(task) for task in tasks]
         loaders = [stream.test_loader(task, 0, 1) for task in tasks]
         test = [(loader.times, loader.y, loader.mask) for loader in loaders]
-        observed = _observations(stream, train, series), _observations(stream, test, series)
-        return cls(edges, *observed, times.numpy(), y.mean(0).numpy(), lower, upper)
+        seen = observations(stream, train, series), observations(stream, test, series)
+        return cls(edges, *seen, times.numpy(), mean, lower, upper)
 
 
 def task_spans(num_learnt: int) -> list[range]:
@@ -103,6 +101,23 @@ def representative_variables(stream: SeriesStream) -> list[int]:
     return sorted([*preferred, *others][:MAX_VARIABLES])
 
 
+def predict_interval(
+    model: SeriesModel, stream: SeriesStream, times: Tensor, series: Tensor
+) -> tuple[Floats, Floats, Floats]:
+    """Predictive mean, and lower and upper end of the interval, each `[B, G, V]`, in physical units.
+
+    Args:
+        model: A trained model.
+        stream: The stream that it has learnt from.
+        times: Times of the prediction `[G]`.
+        series: Indices of the series `[B]`.
+    """
+    device = model.posterior.L.device
+    y = stream.to_physical(smooth_samples(model, times.to(device), series.to(device)).cpu(), series)
+    lower, upper = (y.kthvalue(round(level * (NUM_SAMPLES + 1)), 0).values.numpy() for level in (LOWER, UPPER))
+    return y.mean(0).numpy(), lower, upper
+
+
 def smooth_samples(model: SeriesModel, times: Tensor, series: Tensor) -> Tensor:
     """Samples of y `[S, B, T, V]` that use the same random numbers at all times, so that curves are smooth.
 
@@ -124,10 +139,16 @@ def smooth_samples(model: SeriesModel, times: Tensor, series: Tensor) -> Tensor:
     return mean + scale * evenly_spread.to(mean)[:, None, None, :]
 
 
-def _observations(
+def observations(
     stream: SeriesStream, parts: Sequence[tuple[Tensor, Tensor, Tensor]], series: Tensor
 ) -> tuple[Floats, Floats]:
-    """Hours `[T]` and values `[B, T, V]`, NaN where not observed."""
+    """Hours `[T]` and values `[B, T, V]` in physical units, NaN where not observed.
+
+    Args:
+        stream: The stream.
+        parts: Hours, values and what is observed of each part.
+        series: Indices of the series `[B]`.
+    """
     values = [
         stream.to_physical(y[series], series).double().masked_fill(~mask[series], torch.nan) for _, y, mask in parts
     ]

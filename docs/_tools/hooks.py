@@ -1,7 +1,8 @@
-"""Extends mkdocs: pages for files outside `docs`, and formulas that need no script."""
+"""Extends mkdocs: pages for files outside `docs`, notebooks of examples, and formulas that need no script."""
 
 import re
 import shutil
+import sys
 from html import unescape
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,12 +12,18 @@ from typing import Any
 from latex2mathml.converter import convert  # type: ignore[import-not-found,import-untyped,unused-ignore]
 from mkdocs.structure.files import File  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
+sys.path.insert(0, str(Path(__file__).parent))  # mkdocs does not
+from cells import EXAMPLES
+from notebook import notebook
+
 ROOT = Path(__file__).parent.parent.parent
 #: Files of the repository that are pages of the site.
 PAGES = {"benchmarks/README.md": "benchmarks.md", "CHANGELOG.md": "changes.md", "CONTRIBUTING.md": "contributing.md"}
 #: Files whose links lead to a page that takes their place, or includes them by a line such as `--8<-- "CITATION.cff"`.
 INCLUDED = {"README.md": "index.md", "CITATION.cff": "citing.md"}
 INCLUDE = re.compile(r'^--8<-- "(?P<file>[^"]+)"$', flags=re.MULTILINE)
+#: What follows the title of an example.
+OFFER = '[Jupyter notebook]({name}.ipynb){{download="{name}.ipynb" .notebook}} · `python examples/{name}.py`\n'
 #: A font that has mathematics, of the package ziamath: what the reader's system has may not.
 FONT = "STIXTwoMath-Regular.ttf"
 LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
@@ -34,15 +41,20 @@ SPACES = [
 
 
 def on_files(files: Any, config: Any, **_: Any) -> Any:  # noqa: ANN401
-    """Add the pages out of files that are not in `docs`."""
+    """Add the pages out of files that are not in `docs`, and a notebook of each example."""
     for file, page in PAGES.items():
         files.append(File.generated(config, page, content=_read(file)))
+    for name in EXAMPLES:
+        files.append(File.generated(config, f"examples/{name}.ipynb", content=notebook(name)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
-    """Include files where a page asks for them, and lead links to files outside `docs` to their pages."""
-    folder = dirname(page.file.src_uri)
+    """Include files where a page asks for them, lead links to files outside `docs` to their pages, offer notebooks."""
+    folder, name = dirname(page.file.src_uri), Path(page.file.src_uri).stem
+    if folder == "examples" and name in EXAMPLES:
+        title, newline, rest = markdown.partition("\n")
+        markdown = f"{title}{newline}\n{OFFER.format(name=name)}\n{rest}"
 
     def to_page(link: re.Match[str]) -> str:
         path, hash_sign, anchor = link["target"].partition("#")

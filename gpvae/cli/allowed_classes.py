@@ -1,5 +1,6 @@
 """The classes that a config may name: those meant for configs, so that reading a config runs no other code."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -70,6 +71,8 @@ def restrict_classes(names: Iterable[str]) -> Iterator[None]:
 
     Values of type Any are not instantiated, even if they look like a class, and nothing is read from the network.
 
+    What is allowed beside it may be a module in the working folder.
+
     Args:
         names: Packages and classes to allow as well, inside the context. Their functions are refused all the same.
     """
@@ -84,9 +87,15 @@ def restrict_classes(names: Iterable[str]) -> Iterator[None]:
         import_path_denylist=["*"], instantiate_subclass_spec_in_any=False, config_read_mode_fsspec_enabled=False
     )
     _common.denying_import_path_entry = check
+    here = os.getcwd()
+    adds_here = bool(allowed) and here not in sys.path  # `python -m` looks there, an installed command does not
+    if adds_here:
+        sys.path.append(here)
     try:
         yield
     finally:
+        if adds_here:
+            sys.path.remove(here)
         _common.denying_import_path_entry = original
         _common.parsing_settings.update(settings)
 

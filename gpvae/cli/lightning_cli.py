@@ -19,6 +19,7 @@ from callbacks import (
     LocationScores,
     NetCDFPredictions,
     PredictionTable,
+    SeriesPredictions,
     TaskCheckpoint,
     TaskClock,
     TaskFigures,
@@ -133,6 +134,7 @@ class StreamCLI(LightningCLI):
         self.trainer_defaults["callbacks"] = [
             TaskClock(),
             ContinualLearning(),
+            SeriesPredictions(),
             *([TaskProgress()] if _wants_bar(chosen) else []),
             *([LocationScores()] if getattr(self.datamodule, "test_locations", None) else []),
         ]

@@ -11,6 +11,7 @@ from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.kernels import covariance, variance
+from gpvae.utils.counters import Counters
 from gpvae.utils.linalg import solve_lower
 from gpvae.utils.resizable import Resizable
 
@@ -24,7 +25,7 @@ def check_dim(inducing: "InducingVariables", x: Tensor, dim: int) -> None:
         raise ValueError(f"{name} expects inputs of {expected}, got x of shape {shape}{hint}")
 
 
-class InducingVariables(Resizable, ABC):
+class InducingVariables(Counters, Resizable, ABC):
     """Random variables u, linear in the function f, that summarise it.
 
     Args:
@@ -36,14 +37,15 @@ class InducingVariables(Resizable, ABC):
     #: Whether the older past is forgotten by intention.
     forgets = False
 
-    num_advances: Tensor
+    counters = ("num_advances",)
+    num_advances: int
 
     def __init__(self, num_inducing: int) -> None:
         super().__init__()
         if num_inducing < 1:
             raise ValueError(f"num_inducing must be at least 1, got {num_inducing}")
         self.num_inducing = num_inducing
-        self.register_buffer("num_advances", torch.zeros((), dtype=torch.int64))
+        self._start_counters()
 
     @property
     def configuration(self) -> str:
@@ -113,7 +115,7 @@ class InducingVariables(Resizable, ABC):
     @property
     def started(self) -> bool:
         """Whether any input has been seen."""
-        return bool(self.num_advances > 0)
+        return self.num_advances > 0
 
     def require_started(self) -> None:
         """Raise unless `advance` has been called."""

@@ -148,8 +148,9 @@ class ChosenCosines(TimeMemory):
     def resized(self, num_inducing: int, kernel: Kernel) -> "ChosenCosines":
         """The same horizon with another number of cosines, chosen anew."""
         other = type(self)(num_inducing, periods=self.periods).to(self.end.device)
-        for name in ("origin", "end", "horizon", "num_advances"):
+        for name in ("origin", "end", "horizon"):
             assign(other.get_buffer(name), self.get_buffer(name))
+        other.num_advances = self.num_advances
         other.adapt_to_kernel(kernel)
         return other
 

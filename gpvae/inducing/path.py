@@ -152,7 +152,7 @@ class LegSPath(InducingVariables):
     def _block(self, kernel: Kernel, x: Tensor) -> Tensor:
         """The new stretch of the path, `[K, D]`."""
         previous = self.path[-1] if self.started else None
-        return x[order(self.ordering, kernel, x, previous, self.seed + int(self.num_advances))][:: self.stride]
+        return x[order(self.ordering, kernel, x, previous, self.seed + self.num_advances)][:: self.stride]
 
     @property
     def _inputs(self) -> Tensor:

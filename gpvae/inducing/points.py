@@ -68,7 +68,7 @@ class Points(Functionals):
         return self._add_random_points(torch.cat([old.to(x), new]) if kept else new, x, rng)
 
     def _rng(self) -> torch.Generator:
-        return torch.Generator().manual_seed(self.seed + int(self.num_advances))
+        return torch.Generator().manual_seed(self.seed + self.num_advances)
 
     def _add_random_points(self, Z: Tensor, x: Tensor, rng: torch.Generator) -> Tensor:
         """If there are fewer inputs than points, draw the missing points from the bounding box of the inputs."""

@@ -5,23 +5,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import torch
-from lightning import LightningModule
 from torch import Tensor, nn
 from torch.distributions import Distribution
 from torch.nn.parallel import DistributedDataParallel
 
 from gpvae.metrics import Foresight, ForesightCell, Score, TaskScores
 from gpvae.modules.configuration import Differences, check_same_configuration
+from gpvae.modules.host_state import HostState
+from gpvae.modules.memory import numbers_kept
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils.counters import Counters
 from gpvae.utils.distributed import num_processes, sum_over_processes
 from gpvae.utils.transactional import Transactional
 
 
-class ContinualModule(Counters, Transactional, LightningModule):
+class ContinualModule(Counters, Transactional, HostState):
     """A module that learns a stream of tasks, led through it by `callbacks.ContinualLearning`.
 
     Of task k, counted from 0: `begun` is k + 1 from its first step on, `learned` is k + 1 once it is consolidated.
+
+    A subclass defines `training_step`, `configure_optimizers` and `predictive`, as any model could. One that protects
+    what it has learnt extends `begin_task` or `end_task`, which are called once for each task.
 
     Args:
         metrics: Short names of the metrics by which tasks are scored, see `gpvae.metrics`.
@@ -41,6 +45,8 @@ class ContinualModule(Counters, Transactional, LightningModule):
     accept_changes = False
     #: Share of the steps of the present task that are done, from 0 to 1; set by `callbacks.ContinualLearning`.
     progress = 0.0
+    #: The training data of the present task, as the stream gives them; None between tasks.
+    task_data: tuple[Tensor, ...] | None = None
     #: Whether everything is built; a module that needs the number of variables may wait for `build`.
     built = True
 
@@ -71,14 +77,14 @@ class ContinualModule(Counters, Transactional, LightningModule):
                 part.check_site()
 
     def setup(self, stage: str) -> None:
-        """Build what depends on the data; raise if precision or device are not supported."""
+        """Build what depends on the data; raise if precision or devices are not supported."""
         check_precision(str(self.trainer.precision))
-        check_double_precision(self.trainer.strategy.root_device)
         if not self.built:
             stream = getattr(self.trainer, "datamodule", None)
             if stream is None:
                 raise ValueError("num_variables is unknown: set it, or use a datamodule")
             self.build(stream.num_variables, getattr(stream, "num_series", None))
+        super().setup(stage)
         # Buffers are the same on all processes by construction, or rows of a process's own series.
         names = [name for name, _ in self.named_buffers()]
         DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(self, names)
@@ -102,26 +108,28 @@ class ContinualModule(Counters, Transactional, LightningModule):
         """Raise if a task with these training data cannot be learnt; called before the task begins."""
         return
 
-    @abstractmethod
     def begin_task(self, *data: Tensor) -> None:
         """Begin a new task with the given training data."""
+        self.begun += 1
+        self.attach_task(*data)
 
-    @abstractmethod
     def attach_task(self, *data: Tensor) -> None:
         """Attach the training data of a task that has begun: after `begin_task`, and on resuming a run within it."""
+        self.task_data = tuple(part.to(self.device) for part in data)
 
-    @abstractmethod
     def end_task(self) -> None:
         """Consolidate the task, and release its data."""
+        self.learned += 1
+        self.task_data = None
 
     @property
-    @abstractmethod
     def attached(self) -> bool:
         """Whether the data of the present task are attached."""
+        return self.task_data is not None
 
-    @abstractmethod
     def frozen_parameters(self) -> list[nn.Parameter]:
-        """Parameters that the present task does not train."""
+        """Parameters that the present task does not train; none unless a module says so."""
+        return []
 
     @abstractmethod
     def predictive(self, batch: Any) -> tuple[Distribution, Tensor]:  # noqa: ANN401
@@ -191,8 +199,9 @@ class ContinualModule(Counters, Transactional, LightningModule):
         return {"predictive": predictive, "target": target}
 
     def on_validation_epoch_end(self) -> None:
-        """Log `nlpd/task_03`, ..., `nlpd/seen` and `nlpd_by_variable/t2m`, against the number of tasks learnt."""
+        """Log memory and scores (`nlpd/task_03`, `nlpd/seen`, `nlpd_by_variable/t2m`), against the tasks learnt."""
         self.log("step", float(self.learned), sync_dist=True)
+        self.log("memory/numbers", float(sum(numbers_kept(self).values())), sync_dist=True)
         variables = self._variable_names() if self.scores.num_variables > 1 else []
         scores = self.scores.compute(self.learned, variables)
         complete = getattr(getattr(self.trainer, "datamodule", None), "scores_all_tasks", True)
@@ -220,9 +229,14 @@ class ContinualModule(Counters, Transactional, LightningModule):
         """As for validation."""
         self.on_validation_epoch_end()
 
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Say that there are no options, if there are none: a run has to."""
+        checkpoint.setdefault("hyper_parameters", {})
+
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Raise if the checkpoint has another configuration."""
         self.changes_since(checkpoint)
+        super().on_load_checkpoint(checkpoint)
 
     def changes_since(self, checkpoint: Mapping[str, Any]) -> Differences:
         """The accepted differences between the options of a checkpoint and those of this module; raise for others."""
@@ -239,22 +253,6 @@ def log_name(score: Score) -> str | None:
     if score.variable:
         return f"{score.metric}_by_variable/{score.variable}" if score.task is None else None
     return f"{score.metric}/seen" if score.task is None else f"{score.metric}/task_{score.task:02d}"
-
-
-def check_double_precision(device: torch.device) -> None:
-    """Raise if a device does not support double precision.
-
-    Args:
-        device: The device.
-    """
-    try:
-        torch.zeros((), dtype=torch.float64, device=device)
-    except (TypeError, RuntimeError) as error:
-        raise ValueError(
-            f"Gaussian processes are computed in double precision, which {device} does not support, also with "
-            "step_precision: float32. Train on the CPU (--trainer.accelerator cpu, in Python "
-            "Trainer(accelerator='cpu')), or on a device with float64; a checkpoint can move between devices"
-        ) from error
 
 
 def check_precision(precision: str) -> None:

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 import torch
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributions import Distribution, Normal
 
 from gpvae.inducing import ChosenCosines
@@ -70,7 +70,6 @@ class SeriesGP(SeriesModule):
         self.save_hyperparameters()
         self.num_samples = num_samples
         self.automatic_optimization = False
-        self._task: tuple[Tensor, Tensor, Tensor] | None = None
         self.built = False
         if num_variables is not None:
             self.build(num_variables)
@@ -111,15 +110,6 @@ class SeriesGP(SeriesModule):
         """None: nothing is trained by gradients."""
         return []
 
-    @property
-    def attached(self) -> bool:
-        """Whether the data of the present task are attached."""
-        return self._task is not None
-
-    def frozen_parameters(self) -> list[nn.Parameter]:
-        """None: there is no optimiser."""
-        return []
-
     def begin_task(self, *data: Tensor) -> None:
         """Fit EOFs and kernel to the first task; advance the inducing variables to a new one.
 
@@ -133,8 +123,7 @@ class SeriesGP(SeriesModule):
         else:
             warn_outgrown(self.gp.inducing, times[-1])
         self.gp.posterior.begin(self.gp.kernel, times[:, None])
-        self.begun += 1
-        self.attach_task(*data)
+        super().begin_task(*data)
 
     def _fit(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
         """Fit EOFs, kernel and noise, on every process with the result of the first."""
@@ -152,7 +141,7 @@ class SeriesGP(SeriesModule):
             data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
         """
         times, y, mask = data
-        self._task = times.to(self.device), y, mask
+        self.task_data = times.to(self.device), y, mask  # observations may stay in files
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> None:
         """Nothing: a task is learnt as a whole when it ends."""
@@ -160,10 +149,10 @@ class SeriesGP(SeriesModule):
 
     def end_task(self) -> None:
         """Learn the task."""
-        assert self._task is not None
-        self.gp.consolidate(*self._task)
-        self.learned += 1
-        self._task = None
+        assert self.task_data is not None
+        times, y, mask = self.task_data
+        self.gp.consolidate(times, y, mask)
+        super().end_task()
 
     def predictive(self, batch: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Distribution, Tensor]:
         """The predictive distribution of the observed values of a batch, and these values."""

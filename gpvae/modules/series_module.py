@@ -45,6 +45,7 @@ class SeriesModule(ContinualModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Gather the sites of all processes."""
+        super().on_save_checkpoint(checkpoint)
         self._posterior.gather_sites(checkpoint["state_dict"], self._posterior_prefix)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:

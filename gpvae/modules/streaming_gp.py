@@ -198,8 +198,7 @@ class StreamingGP(ContinualModule):
             with only_training(self._hyperparameters, self.gp):
                 self.gp.fit_hyperparameters(x, y, shortest=self.shortest)
         self.learner.begin(self.gp, x)
-        self.begun += 1
-        self.attach_task(x, y)
+        super().begin_task(x, y)
 
     def attach_task(self, *data: Tensor) -> None:
         """Attach the data of the task that has begun.
@@ -240,7 +239,7 @@ class StreamingGP(ContinualModule):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             self.learner.end(self.gp)
-        self.learned += 1
+        super().end_task()
         for warning in caught:
             if warning.category not in self._warned:
                 rank_zero_warn(str(warning.message), category=warning.category)

@@ -14,7 +14,7 @@ from gpvae.metrics import Foresight, TaskScores
 from gpvae.modules.finite_losses import FiniteLosses
 from gpvae.modules.series_module import METRICS
 from gpvae.modules.vae_module import VAEModule
-from gpvae.utils.distributed import is_distributed, sum_over_processes
+from gpvae.utils.distributed import is_distributed
 from gpvae.vae import ewc
 from gpvae.vae import schedule as rates
 from gpvae.vae.build import Latents, build_vae, num_replayed
@@ -160,6 +160,7 @@ class SVGPVAE(VAEModule):
         self.ewc = ewc.EWC(num_parameters, running) if protects in ("ewc", "both") else None
         self.replay = Replay(self.vae.decoder, num_replayed(self.hparams)) if protects in ("replay", "both") else None
         self.resolution = Resolution()
+        self.step_modules = [self.vae.encoder, self.vae.decoder, *filter(None, (self.ewc, self.replay))]
 
     def setup(self, stage: str) -> None:
         """Take what is not given from the data: the number of variables, the length of the stream, the locations."""
@@ -210,8 +211,7 @@ class SVGPVAE(VAEModule):
         horizon = self._planned if self.hparams["horizon"] is None else self.hparams["horizon"]
         self.resolution.begin(self.vae, times, horizon)
         self.vae.posterior.begin(self.vae.kernel, times[:, None])
-        self.begun += 1
-        self.attach_task(*data)
+        super().begin_task(*data)
 
     def attach_task(self, *data: Tensor) -> None:
         """Attach the data of the task that has begun, and compute once what does not change during it.
@@ -220,11 +220,12 @@ class SVGPVAE(VAEModule):
             data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
         """
         fixed, dtype = not self._trained_in_gp(), getattr(torch, self.hparams["step_precision"])
-        self._task = task = SeriesTask(self.vae, *data, fixed=fixed, dtype=dtype)
+        self._task = task = SeriesTask(self.vae, *data, fixed=fixed, dtype=dtype, device=self.step_device)
         if self.ewc is not None:
-            self._num_values = self._total(torch.tensor(task.num_observed(), device=self.device))
+            self._num_values = self.vae.posterior.total(torch.tensor(task.num_observed(), device=self.device))
         if self.replay is not None and self.learned > 0:
             self.replay.prepare(task, seed=self.seed + self.learned)
+        self.leave_for(task.device)
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         """One step on a batch of series: their indices, times, observations and mask. A field is learnt as a whole."""
@@ -266,10 +267,6 @@ class SVGPVAE(VAEModule):
         self._refuse(self._losses.check())
         super().on_save_checkpoint(checkpoint)
 
-    def _total(self, value: Tensor) -> Tensor:
-        """The sum over processes of a value of their series; a field is the same on all of them."""
-        return sum_over_processes(value) if self.vae.field is None else value
-
     def _diverged(self, what: str, step: int) -> FloatingPointError:
         assert self._task is not None
         return divergence_error(what, self.begun, step, self.lr, self._task.max_abs_value())
@@ -286,14 +283,15 @@ class SVGPVAE(VAEModule):
         self._refuse(self._losses.check())
         if not is_finite(self.vae.kernel, self._optimised()):
             raise self._diverged("a parameter became NaN or infinite", self.steps_taken)
+        self.come_home()
         check_step_precision(task, self.begun)
         if self.ewc is not None:
             parameters = ewc.flat([self.vae.encoder, self.vae.decoder]).detach()
             draws = Draws(self.seed, "fisher", self.learned)
-            self.ewc.consolidate(parameters, self._total(ewc.fisher(task, draws)))
+            self.ewc.consolidate(parameters, self.vae.posterior.total(ewc.fisher(task, draws)))
         if self.replay is not None:
             self.replay.consolidate(self.vae.decoder)
         self.vae.consolidate(task.times, task.y, task.mask)
-        self.learned += 1
+        super().end_task()
         self.resolution.measure(self.vae, float(task.times[-1]))
         self._task = None

@@ -32,6 +32,8 @@ MARGIN = 0.3
 CROWDING = 6.0
 #: Margin for half a marker, as a fraction of the axis.
 MARKER_MARGIN = 0.04
+#: Intervals of fewer seeds are not drawn: Student's t makes them wider than everything else in the chart.
+MIN_SEEDS = 3
 MISSING = Interval(np.nan, np.nan, np.nan, 0)
 #: What an SVG file needs, but not an `svg` element of a page.
 _SUPERFLUOUS = re.compile(
@@ -157,8 +159,8 @@ def to_svg(figure: Figure, salt: str, description: str) -> str:
 
 
 def _arrays(cells: Sequence[Interval]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    mean, low, high = np.array([(cell.mean, cell.low, cell.high) for cell in cells]).T
-    return mean, low, high
+    mean, low, high, runs = np.array([(cell.mean, cell.low, cell.high, cell.runs) for cell in cells]).T
+    return mean, np.where(runs < MIN_SEEDS, np.nan, low), np.where(runs < MIN_SEEDS, np.nan, high)
 
 
 def _limits(means: np.ndarray, span: float) -> tuple[float, float]:

@@ -12,7 +12,8 @@ from gpvae.results.run_config import ConfigSection, RunConfig
 
 #: Options of data that say how they are learnt or downloaded, not what they are.
 LEARNING_OPTIONS = (
-    *("batch_size", "steps_per_epoch", "epochs_per_task", "seed", "joint", "predict_every", "predict_until"),
+    *("batch_size", "steps_per_epoch", "epochs_per_task", "min_steps_per_task", "seed", "joint"),
+    *("predict_every", "predict_until"),
 )
 DOWNLOAD_OPTIONS = ("download_hours", "refetch_preliminary")
 #: Options that labels express in words, and the seed.
@@ -45,6 +46,7 @@ FAMILIES = {
     "LagT": "HiPPO-LagT",
     "FouT": "HiPPO-FouT",
     "CosS": "cosines over the whole past (CosS)",
+    "ChosenCosines": "cosines chosen for each latent (ChosenCosines)",
     "CosineExpansion": "an expansion in cosines and waves (CosineExpansion)",
     "LegSPath": "HiPPO-LegS along a path",
     "LegSRecurrence": "HiPPO-LegS by recurrence",

@@ -1,9 +1,12 @@
 """The whole page: what it holds, a section for each group of each data set, and what was left out."""
 
+import base64
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from rich.console import Console
@@ -21,6 +24,8 @@ from gpvae.utils.atomic import replacing
 SUFFIXES = (".html", ".htm")
 #: Methods and data sets that a title names; it counts more of them.
 MAX_NAMES = 3
+#: How large the data of charts of series may be on the whole page, in bytes.
+MAX_SERIES_BYTES = 2e6
 #: Control characters and halves of surrogate pairs, which names of files may hold and HTML does not allow.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 ENVIRONMENT = Environment(
@@ -108,20 +113,26 @@ def render_page(
     groups = [group for data_set in data_sets for group in data_set.groups]
     styles = assign_styles([entry.identity for entry in group.entries] for group in groups)
     entries = {entry.folder: entry for group in groups for entry in group.entries}  # a reference is in several groups
-    contents = []
+    series_bytes = MAX_SERIES_BYTES / len(groups)
+    contents: list[dict[str, Any]] = []
     for number, data_set in enumerate(data_sets, start=1):
         sections = []
         for count, group in enumerate(data_set.groups, start=1):
-            sections.append(group_section(group, f"d{number}-m{count}", data_set.title, styles))
+            sections.append(group_section(group, f"d{number}-m{count}", data_set.title, styles, series_bytes))
             step()
         contents.append({"id": f"d{number}", "title": data_set.title, "sections": sections})
+    has_series = any(section["series"] for data_set in contents for section in data_set["sections"])
+    script = ENVIRONMENT.get_template("series.js").render() if has_series else ""
     return render(
         "page.html",
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         title=title,
         made=datetime.now().astimezone(),
         program=provenance.program(),
         num_experiments=len(entries),
         num_runs=sum(len(entry.runs) for entry in entries.values()),
+        has_means=any(group.has_means for group in groups),
         data_sets=contents,
         without_times=without_times,
         left_out=left_out,

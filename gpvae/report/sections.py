@@ -10,12 +10,17 @@ from gpvae.report.groups import Entry, Group
 from gpvae.report.heat_maps import heat_maps
 from gpvae.report.names import format_seeds
 from gpvae.report.palette import Styles
+from gpvae.report.series_charts import series_charts
 from gpvae.report.thumbnails import data_uri, final_pictures
+from gpvae.results.predicted_series import FILE_NAME, read_series
+from gpvae.results.runs import Run
 
 Context = dict[str, Any]
+#: Pictures of predictions, for which charts of series stand in where scripts run.
+REPLACED = ("stream", "reconstructions")
 
 
-def group_section(group: Group, name: str, data: str, styles: Styles) -> Context:
+def group_section(group: Group, name: str, data: str, styles: Styles, series_bytes: float) -> Context:
     """The variables of the template.
 
     Args:
@@ -23,6 +28,7 @@ def group_section(group: Group, name: str, data: str, styles: Styles) -> Context
         name: The id of the section.
         data: Title of the data set.
         styles: How each method is drawn.
+        series_bytes: How large the data of the charts of series may be.
     """
     common = group.common_seeds if group.seeds_differ else frozenset()
     compared = group.on_seeds(common) if common else group
@@ -30,6 +36,9 @@ def group_section(group: Group, name: str, data: str, styles: Styles) -> Context
     configs = {entry.folder: f"{name}-config{n}" for n, entry in enumerate(group.entries) if entry.config}
     own = "the seeds that each method has" if group.seeds_differ else "seeds"
     over = f": mean over {own}" if group.has_means else f", on {_single_seed(group)}"
+    shown = {entry.label: _shown_run(entry, common) for entry in group.entries}
+    series = {label: read_series(run.folder / FILE_NAME) for label, run in shown.items()}
+    pictures = [picture for label, run in shown.items() for picture in _pictures(label, run, bool(series[label]))]
     section: Context = {
         "id": name,
         "title": f"{data}, {group.title}",
@@ -52,7 +61,11 @@ def group_section(group: Group, name: str, data: str, styles: Styles) -> Context
         ],
         "maps": _maps(group, name),
         "averaged": f"Mean over seeds{on_common}" if compared.has_means else f"On {_single_seed(compared)}",
-        "pictures": [picture for entry in group.entries for picture in _pictures(entry, common)],
+        "series": series_charts(
+            [(entry.label, styles[entry.identity], series[entry.label]) for entry in group.entries], series_bytes
+        ),
+        "replaced_pictures": [picture for picture in pictures if picture["replaced"]],
+        "pictures": [picture for picture in pictures if not picture["replaced"]],
         "times": tables.time_table(group),
         "options": tables.options_table(group),
         "configs": [_config(entry, configs) for entry in group.entries],
@@ -98,16 +111,21 @@ def _maps(group: Group, name: str) -> list[Context]:
     ]
 
 
-def _pictures(entry: Entry, common: frozenset[str]) -> list[Context]:
-    """What the first run drew, preferably one with a seed that all methods have."""
-    run = min(entry.runs, key=lambda run: run.folder.name not in common)
+def _shown_run(entry: Entry, common: frozenset[str]) -> Run:
+    """The run whose predictions are shown: the first, preferably with a seed that all methods have."""
+    return min(entry.runs, key=lambda run: run.folder.name not in common)
+
+
+def _pictures(label: str, run: Run, replaced: bool) -> list[Context]:
+    """What a run drew after its last task, and whether charts of series stand in for it."""
     pictures = []
     for path in final_pictures(run.folder, run.table.num_tasks):
         subject = path.stem.rstrip("0123456789").rstrip("_").replace("_", " ")
-        picture: Context = {"caption": f"{entry.label}, {format_seeds([run.folder.name])}: {subject}", "error": ""}
+        picture: Context = {"caption": f"{label}, {format_seeds([run.folder.name])}: {subject}", "error": ""}
+        picture["replaced"] = replaced and subject in REPLACED
         try:
             picture["source"], picture["width"], picture["height"] = data_uri(path)
-            picture["alt"] = f"{subject.capitalize()} of {entry.label} after the last task"
+            picture["alt"] = f"{subject.capitalize()} of {label} after the last task"
         except ValueError as error:
             picture["error"] = str(error)
         pictures.append(picture)

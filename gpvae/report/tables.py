@@ -59,7 +59,7 @@ class Table:
 
 
 def score_table(group: Group, configs: Mapping[str, str], scope: str) -> Table:
-    """Scores over all tasks at the end of the stream and forgetting, a row for each method.
+    """Scores over all tasks at the end of the stream and forgetting: a row for each method, or for each score of one.
 
     Where methods have different seeds, bold compares only the methods with the most frequent seeds.
 
@@ -74,13 +74,15 @@ def score_table(group: Group, configs: Mapping[str, str], scope: str) -> Table:
         for forgetting in (False, True)
         if any(_is_known(_final(entry, metric, forgetting)) for entry in group.entries)
     ]
+    interval = " ± half the width of its 95 % interval (Student’s t)" if group.has_means else ""
+    if len(group.entries) == 1:
+        return _table_of_one(group.entries[0], columns, configs, f"{scope}{interval}")
     rivals = [entry for entry in group.contenders if entry.seeds == group.most_frequent_seeds]
     compared = [entry if entry in rivals else None for entry in group.entries]
     best = [best_rows([_final(entry, *column) if entry else None for entry in compared], *column) for column in columns]
     rows = []
     for number, entry in enumerate(group.entries):
-        family = names.family_name(entry.config) if entry.config else ""
-        method = Cell(entry.label, family if entry in group.contenders else NO_INDUCING, configs.get(entry.folder, ""))
+        method = _method(entry, configs, NO_INDUCING if entry not in group.contenders else "")
         seeds = Cell(len(entry.runs), f" ({names.list_seeds(entry.seeds)})" if group.seeds_differ else "")
         scores = [_score(_final(entry, *column), number in bold) for column, bold in zip(columns, best, strict=True)]
         rows.append([method, seeds, Cell(entry.experiment.num_tasks), *scores])
@@ -90,9 +92,28 @@ def score_table(group: Group, configs: Mapping[str, str], scope: str) -> Table:
         [*map(Cell, ("Method", "Seeds", "Tasks")), *top],
         [Cell("forgetting" if forgetting else "all tasks") for _, forgetting in columns],
     ]
-    interval = " ± half the width of its 95 % interval (Student’s t)" if group.has_means else ""
     bold = f" Bold: {_describe_best(group)}." if any(best) else ""
     return Table(f"{scope}{interval}.{bold}", head, rows)
+
+
+def _table_of_one(entry: Entry, columns: Sequence[tuple[str, bool]], configs: Mapping[str, str], scope: str) -> Table:
+    """The scores of a single method, which has nothing to be compared with, below each other."""
+    metrics = dict.fromkeys(metric for metric, _ in columns)
+    kinds = sorted({forgetting for _, forgetting in columns})
+    head = [_method(entry, configs), *(Cell("forgetting" if forgetting else "all tasks") for forgetting in kinds)]
+    rows = [
+        [Cell(describe(metric).label, describe(metric).hint), *(_score(_final(entry, metric, kind)) for kind in kinds)]
+        for metric in metrics
+    ]
+    number = entry.experiment.num_tasks
+    seeds = f", {names.format_seeds(entry.seeds)}" if len(entry.runs) > 1 else ""
+    return Table(f"{scope}. {number} task{'s' if number > 1 else ''}{seeds}.", [head], rows)
+
+
+def _method(entry: Entry, configs: Mapping[str, str], note: str = "") -> Cell:
+    """The name of a method, with its inducing variables or another note; it leads to its config."""
+    family = names.family_name(entry.config) if entry.config else ""
+    return Cell(entry.label, note or family, configs.get(entry.folder, ""))
 
 
 def _describe_best(group: Group) -> str:
@@ -117,7 +138,7 @@ def best_rows(cells: Sequence[Interval | None], metric: str, forgetting: bool) -
 
 
 def time_table(group: Group) -> Table | None:
-    """Seconds of learning, scoring and saving, a row for each method; None if no run has recorded any.
+    """Seconds of learning, scoring and saving: a row for each method, or for each time of one; None without times.
 
     Args:
         group: Methods to compare.
@@ -129,9 +150,11 @@ def time_table(group: Group) -> Table | None:
         rows.append([entry.label, *map(format_times, columns), f"{len(timed)} of {len(entry.runs)}"])
     if not any(run.times for entry in group.entries for run in entry.runs):
         return None
-    return _plain_table(
-        "Seconds: median over seeds, and the range from shortest to longest.", ["Method", *TIMES, "Runs timed"], rows
-    )
+    caption = "Seconds: median over seeds, and the range from shortest to longest." if group.has_means else "Seconds."
+    heads = ["Method", *TIMES, "Runs timed"]
+    if len(rows) == 1:
+        heads, *rows = map(list, zip(["", *heads[1:]], rows[0], strict=True))
+    return _plain_table(caption, heads, rows)
 
 
 def _time_columns(times: Seconds) -> list[float]:
@@ -185,5 +208,5 @@ def _is_known(cell: Interval | None) -> bool:
     return cell is not None and not math.isnan(cell.mean)
 
 
-def _score(cell: Interval | None, best: bool) -> Cell:
+def _score(cell: Interval | None, best: bool = False) -> Cell:
     return Cell(DASH if cell is None else cell, bold=best)

@@ -111,7 +111,7 @@ def squared_gradients(
     with torch.enable_grad():
         encoded = tuple(part.detach().requires_grad_() for part in vae.encode(features.times, y, mask, series))
         q = TaskPosterior.of(features, past, *encoded)
-        f = q.sample(noise)
+        f = q.sample(noise[:, :, None])[0]
         decoded = vae.decoder(f, vae.clock(features.times), *place)
         value = bound(q, decoded, y, mask).sum()
         by_output = torch.autograd.grad(value, (*encoded, *decoded))
@@ -134,7 +134,7 @@ def fisher(task: SeriesTask, draws: Draws) -> Tensor:
     for series in task.series.split(task.vae.posterior.chunk_size):
         with torch.no_grad():
             features, past = task.features_and_past(task.times, series)
-            features = features.to(torch.float64)
+            features, past = features.to(series.device, torch.float64), past.to(series.device, torch.float64)
         noise = draws.normal(series, *features.prior.shape)
         if isinstance(task.vae.field, LocationField):
             parts.append(field_squared_gradients(task, features, past, noise).sum(0))
@@ -157,7 +157,7 @@ def field_squared_gradients(task: SeriesTask, features: TimeFeatures, past: Site
     with torch.enable_grad():
         encoded = tuple(part.detach().requires_grad_() for part in vae.encode(task.times, y, mask))
         q = TaskPosterior.of(features, past, *encoded)
-        f = q.sample(noise)
+        f = q.sample(noise[:, :, None])[0]
         latent = f.detach().requires_grad_()
     by_latent = torch.zeros_like(latent)
     decoder = torch.zeros(sum(p.numel() for p in vae.decoder.parameters()), device=latent.device)

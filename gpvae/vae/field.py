@@ -56,7 +56,7 @@ class FieldPosterior(SeriesPosterior):
         """The one series, on every process."""
         return torch.arange(num_series, device=self.L.device)
 
-    def _total(self, value: Tensor) -> Tensor:
+    def total(self, value: Tensor) -> Tensor:
         """The value itself, which is the same on all processes."""
         return value
 

@@ -66,6 +66,22 @@ class Draws:
         return halves >> 8
 
 
+def check_draws(device: torch.device) -> None:
+    """Raise if a device draws other numbers than the host, such as one whose integers are less than 64 bits wide.
+
+    Args:
+        device: The device.
+    """
+    host, other = (
+        Draws(0, "check").normal(torch.arange(4).to(place), 64, dtype=torch.float32).cpu() for place in ("cpu", device)
+    )
+    if not torch.allclose(host, other, atol=1e-3):
+        raise RuntimeError(
+            f"{device} does not compute integers of 64 bits as the CPU does, so its random numbers would not be "
+            "random: use --trainer.accelerator cpu"
+        )
+
+
 @lru_cache(maxsize=8)
 def _positions(number: int, device: torch.device) -> Tensor:
     """The part of a counter that is common to all series and steps, `[number]`."""

@@ -18,8 +18,10 @@ from gpvae.inducing import CosineExpansion, InducingVariables
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.streaming import Frame
+from gpvae.utils.devices import moved
 from gpvae.utils.resizable import rename_former_children
 from gpvae.utils.row_store import select_rows
+from gpvae.vae import fused_networks
 from gpvae.vae.field import Field, FieldPosterior
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.location_field import LocationField
@@ -116,11 +118,12 @@ class GPVAE(nn.Module):
         if self.locations is None:
             return ()
         assert series is not None
-        inputs = self.locations.inputs(times, series)
-        if not isinstance(self.field, LocationField):
-            return (inputs,)
-        features = self.field.basis(self.locations.positions(series))
-        return inputs, features, self.field.basis.excess(features) + self.locations.excess(series)
+        given: list[Tensor] = [self.locations.inputs(times, series)]
+        if isinstance(self.field, LocationField):
+            features = self.field.basis(self.locations.positions(series))
+            given += [features, self.field.basis.excess(features) + self.locations.excess(series)]
+        like = self.decoder.log_scale
+        return tuple(moved(part, like.device, like.dtype) for part in given)
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor, series: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`, in double precision."""
@@ -150,8 +153,8 @@ class GPVAE(nn.Module):
         return 1 if self.decoder.scale is None else SCALE_DRAWS
 
     def bound(self, features: TimeFeatures, past: Site, y: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
-        """The bound of each series, `[B]`; see `step`."""
-        return self.step(features, past, y, mask, noise)[0]
+        """The bound of each series, `[B]`, from a single standard normal draw `[B, L, T]`; see `step`."""
+        return self.step(features, past, y, mask, noise[:, :, None])[0]
 
     def step(
         self,
@@ -176,8 +179,8 @@ class GPVAE(nn.Module):
             past: The old sites of these series in the frame of the task, `[B, L]`.
             y: Observations `[B, T, V]`.
             mask: Which of them are observed.
-            noise: A standard normal draw `[B, L, T]`, from which f is sampled; or several, `[B, L, K, T]`, of which the
-                first is used, and all of them for the predicted scale.
+            noise: Standard normal draws `[B, L, K, T]`, from which f is sampled. The first is used, and all of them for
+                the predicted scale.
             seen: Which observations the encoder sees; all of them if not given. It is a bound for any choice.
             series: The series of the observations, or the locations of a sample.
             sample_of: Of a field whose y are coefficients, the observations of some locations, `[B, T, V]`, which of
@@ -188,19 +191,15 @@ class GPVAE(nn.Module):
             The bound, and the mean KL between the outputs of the previous decoder and the present one for past latents;
             a field that is sampled has one bound, `[1]`.
         """
-        clock, place = self.clock(features.times), self.place(features.times, series)
+        clock, place = self.clock(features.times, features.a.device), self.place(features.times, series)
         seen = mask if seen is None else seen
-        encoded = self.encoder(y, seen, clock, *(place if self.field is None else ()))
+        encoded = fused_networks.encode(self.encoder, y, seen, clock, *(place if self.field is None else ()))
         q = TaskPosterior.of(features, past, *encoded)
-        f, num_draws = q.sample(noise), 1 if noise.ndim == 3 else noise.shape[2]
-        f = f.flatten(2)
+        first, draws = q.sample(noise)
         y, mask, weight = (y, mask, None) if sample_of is None else sample_of
-        given = [(clock, *place)] * num_draws
-        if replayed is not None:
-            f, given = torch.cat([replayed.f.to(f), f], -1), [replayed.given, *given]
-        decoded = self.decoder.outputs(f, *side_by_side(given))
-        before = None if replayed is None else replayed.target
-        log_likelihood, divergence = step_terms(decoded, y, mask, num_draws, before)
+        past_latents, before = (None, None) if replayed is None else ((replayed.f, replayed.given), replayed.target)
+        decoded = fused_networks.decode_draws(self.decoder, past_latents, first, (draws, (clock, *place)))
+        log_likelihood, divergence = step_terms(decoded, y, mask, before, q.prior_terms.dtype)
         if weight is not None:
             log_likelihood = weight * log_likelihood.sum(0, keepdim=True)
         return log_likelihood + q.prior_terms, divergence
@@ -288,11 +287,3 @@ def pseudo_site(features: TimeFeatures, mean: Tensor, precision: Tensor) -> Site
     """The site of pseudo-observations `[B, L, T]`: G = Σ a aᵀ/ṽ, h = Σ a ỹ/ṽ."""
     h = features.weighted_sum(precision * mean)
     return Site(mean.new_zeros(mean.shape[:-1]), h, features.weighted_outer_sum(precision))
-
-
-def side_by_side(given: Sequence[tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
-    """What a decoder is given at several times, one after the other: clock and inputs; the rest is the same at all."""
-    if len(given) == 1:
-        return given[0]
-    clocks, *inputs = (torch.cat(parts, -2) for parts in zip(*(part[:2] for part in given), strict=True))
-    return clocks, *inputs, *given[0][2:]

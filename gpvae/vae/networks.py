@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from gpvae.utils.devices import moved
+
 Networks = Literal["residual", "mlp"]
 Noise = Literal["predicted", "variable", "shared"]
 
@@ -52,11 +54,18 @@ class Clock(nn.Module):
         self.register_buffer("periods", torch.tensor(list(periods), dtype=torch.float64))
         self._last: tuple[Tensor, Tensor] | None = None
 
-    def forward(self, times: Tensor) -> Tensor:
-        """Cosine and sine of each phase, `[T, 2P]`, at times `[T]`; computed once for all steps with the same times."""
-        if self._last is None or self._last[0] is not times:
+    def forward(self, times: Tensor, device: torch.device | None = None) -> Tensor:
+        """Cosine and sine of each phase, `[T, 2P]`, at times `[T]`; computed once for all steps with the same times.
+
+        Args:
+            times: The times.
+            device: The device of the networks; that of the times if not given.
+        """
+        device = times.device if device is None else device
+        if self._last is None or self._last[0] is not times or self._last[1].device != device:
             phases = 2 * math.pi * times[:, None] / self.periods
-            self._last = times, torch.cat([phases.cos(), phases.sin()], -1).to(torch.get_default_dtype())
+            phases = torch.cat([phases.cos(), phases.sin()], -1)
+            self._last = times, moved(phases, device, torch.get_default_dtype())
         return self._last[1]
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
@@ -105,7 +114,7 @@ class Encoder(nn.Module):
             inputs: Inputs that depend on the location, `[B, T, K]`.
         """
         seen = torch.where(mask, y, 0.0)
-        known = _joined(seen, mask, clock, inputs)
+        known = joined(seen, mask, clock, inputs)
         mean, raw = self.network(known).mT.chunk(2, dim=-2)
         if self.linear is not None:
             mean = mean + self.linear(seen).mT
@@ -190,7 +199,7 @@ class Decoder(nn.Module):
     def _given(self, f: Tensor, clock: Tensor, inputs: Tensor | None = None) -> tuple[Tensor | None, Tensor]:
         """The linear part of the mean, and all that the networks are given."""
         f = f.mT.to(self.log_scale)
-        return None if self.linear is None else self.linear(f), _joined(f, clock, inputs)
+        return None if self.linear is None else self.linear(f), joined(f, clock, inputs)
 
     def _log_scales(self, known: Tensor, *place: Tensor) -> tuple[Tensor, Tensor | None]:
         """Logarithms of the noise of the variables, and of the predicted scale if there is one."""
@@ -237,7 +246,7 @@ class LocationDecoder(Decoder):
         assert self.linear is not None
         coefficients = self.linear(f.mT.to(self.log_scale)).unflatten(-1, (self.num_features, -1))  # [..., 1, T, D, V]
         local = torch.einsum("bd,...tdv->...btv", features.to(coefficients), coefficients.squeeze(-4))
-        return local, _joined(local, clock, inputs).to(self.log_scale)
+        return local, joined(local, clock, inputs).to(self.log_scale)
 
     def _log_scales(self, known: Tensor, *place: Tensor) -> tuple[Tensor, Tensor | None]:
         log_noise, log_scale = super()._log_scales(known)
@@ -246,7 +255,7 @@ class LocationDecoder(Decoder):
         return (log_noise + wider, None) if log_scale is None else (log_noise, log_scale + wider)
 
 
-def _joined(*parts: Tensor | None) -> Tensor:
+def joined(*parts: Tensor | None) -> Tensor:
     """Parts side by side, those after the first in its precision and of its size but for the last dimension."""
     first, *others = (part for part in parts if part is not None)
     expanded = (part.to(first).expand(*first.shape[:-1], -1) for part in others)

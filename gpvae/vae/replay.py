@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from gpvae.posteriors import Posterior
+from gpvae.utils.devices import moved
 from gpvae.utils.distributed import own_positions
 from gpvae.utils.row_store import compute_rows, select_rows
 from gpvae.vae.model import Replayed
@@ -54,11 +55,11 @@ class Replay(nn.Module):
         times = end * torch.rand(self.num_times, generator=rng, dtype=torch.float64).to(series.device)
         starts = [*range(0, self.num_times - self.num_draws, self.num_draws), self.num_times - self.num_draws]
         parts = [slice(start, start + self.num_draws) for start in starts]
-        self.parts = [(some, times[some], vae.clock(times)[some]) for some in parts]
+        self.parts = [(some, times[some], vae.clock(times, task.device)[some]) for some in parts]
         frames = vae.posterior.present_frame(vae.kernel), (task.frame, task.transport)
         pairs = [(TimeFeatures.of(frame, times), transport) for frame, transport in frames]
 
-        def latents(series: Tensor) -> tuple[Tensor, Tensor]:
+        def latents(series: Tensor) -> tuple[Tensor, ...]:
             site = vae.posterior.site_of(series)
             means, variances = zip(
                 *(features.marginals(Posterior.from_site(transport(site))) for features, transport in pairs),
@@ -66,7 +67,8 @@ class Replay(nn.Module):
             )
             past, shown = variances
             spreads = past, torch.minimum(past, shown), (shown - past).clamp_min(0)
-            return torch.stack(means, 1).float(), torch.stack(spreads, 1).sqrt().float()
+            past_latents = torch.stack(means, 1), torch.stack(spreads, 1).sqrt()
+            return tuple(moved(part, task.device, torch.float32) for part in past_latents)
 
         store, size = vae.posterior.row_store("replay"), vae.posterior.chunk_size
         self.means, self.spreads = compute_rows(store, ("means", "spreads"), series, size, latents)

@@ -2,9 +2,9 @@
 
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from gpytorch.kernels import Kernel
@@ -20,6 +20,7 @@ from gpvae.vae.shared_precision import common_shape, observed_alike
 from gpvae.vae.site_files import check_run, fingerprint_of, open_rows
 
 SiteOf = Callable[[Tensor], Site]
+SomeSite = TypeVar("SomeSite", bound=Site)
 #: Maximum number of elements of precisions in a chunk of series: 8 MB, which fit into caches.
 MAX_ELEMENTS = 2**20
 
@@ -97,12 +98,12 @@ class SeriesPosterior(StreamingPosterior):
         """The past site of some series of this process; of all of them if not given."""
         return self.site if series is None else self.select_series(self.site, series)
 
-    def select_series(self, site: Site, series: Tensor) -> Site:
+    def select_series(self, site: SomeSite, series: Tensor) -> SomeSite:
         """Select series from a site of all series of this process; before the first task, return the site itself."""
         if not self.started:
             return site
         positions = own_positions(series)
-        return Site(select_rows(site.c, positions), select_rows(site.h, positions), select_rows(site.G, positions))
+        return type(site)(*(select_rows(part, positions) for part in site.parts()))
 
     def check_site(self) -> None:
         """Raise ValueError unless the sites are valid, one for each series of this process."""
@@ -136,20 +137,19 @@ class SeriesPosterior(StreamingPosterior):
                 ) from error
         super().begin(kernel, x)
 
-    def compute_site(self, name: str, series: Tensor, compute: SiteOf) -> Site:
+    def compute_site(
+        self, name: str, series: Tensor, compute: Callable[[Tensor], SomeSite], kind: type[SomeSite]
+    ) -> SomeSite:
         """Compute a site with a row for each series of this process, for some series at a time.
 
         Args:
             name: Name of the site.
             series: The series of this process.
             compute: Computes the site of some series.
+            kind: The class of the site.
         """
-
-        def parts(chunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-            site = compute(chunk)
-            return site.c, site.h, site.G
-
-        return Site(*compute_rows(self.row_store(name), ("c", "h", "G"), series, self.chunk_size, parts))
+        names, store = [field.name for field in fields(kind)], self.row_store(name)
+        return kind(*compute_rows(store, names, series, self.chunk_size, lambda chunk: compute(chunk).parts()))
 
     def end_series(
         self,
@@ -184,12 +184,12 @@ class SeriesPosterior(StreamingPosterior):
         if self.shares:
             precision = keep or (lambda chunk: compute(chunk).G)
             sums = [precision(chunk).sum(0, keepdim=True) for chunk in series.split(self.chunk_size)]
-            shape, scale = self._common(self._total(torch.stack(sums).sum(0)) / num_series, frame)
+            shape, scale = self._common(self.total(torch.stack(sums).sum(0)) / num_series, frame)
             G = matrix(scale * shape)
-            site = self.compute_site(name, series, lambda chunk: compute(chunk).with_precision(G))
+            site = self.compute_site(name, series, lambda chunk: compute(chunk).with_precision(G), Site)
             site = replace(site, G=shape)
         else:
-            site, scale = self.compute_site(name, series, own), torch.ones_like(frame.L[:1, :1, :1])
+            site, scale = self.compute_site(name, series, own, Site), torch.ones_like(frame.L[:1, :1, :1])
         self.end(frame, site)
         if self.shared_precision is None:
             assign(self.scale, scale)
@@ -207,7 +207,7 @@ class SeriesPosterior(StreamingPosterior):
         """What is kept of a precision that all series share, for all latents together if they allow it, and factors."""
         return (kept, torch.ones_like(kept[..., :1, :1])) if self.shared_precision else common_shape(kept, frame.L)
 
-    def _total(self, value: Tensor) -> Tensor:
+    def total(self, value: Tensor) -> Tensor:
         """The sum over processes of a value of their series."""
         return sum_over_processes(value)
 

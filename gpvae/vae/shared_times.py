@@ -15,6 +15,7 @@ from torch.distributions import Normal
 from gpvae.posteriors import Posterior
 from gpvae.sites import residual_variance
 from gpvae.streaming import Frame
+from gpvae.utils.devices import moved
 from gpvae.vae.symmetric import Triangle
 
 #: Maximum number of elements of the pairs; if there are more, sums are computed for each series.
@@ -49,9 +50,10 @@ class TimeFeatures:
         a, prior = frame.features(times[:, None])
         return cls(frame, a, prior, residual_variance(a, prior), times)
 
-    def to(self, dtype: torch.dtype) -> "TimeFeatures":
-        """The same features in another floating point type."""
-        return replace(self, a=self.a.to(dtype), prior=self.prior.to(dtype), residual=self.residual.to(dtype))
+    def to(self, device: torch.device, dtype: torch.dtype) -> "TimeFeatures":
+        """The same features on another device, in another floating point type; times stay where they are."""
+        a, prior, residual = (moved(part, device, dtype) for part in (self.a, self.prior, self.residual))
+        return replace(self, a=a, prior=prior, residual=residual)
 
     def condensed(self) -> tuple["TimeFeatures", Tensor]:
         """The features c of the same times with respect to the variables w = Uᵀv, where a = U c has rank r.

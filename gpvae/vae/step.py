@@ -35,11 +35,11 @@ class Step(NamedTuple):
 
     Attributes:
         task: The task.
-        series: Series of the posterior, `[B]`; a field has only one.
+        series: Series of the posterior, `[B]`, on the device of the task's steps; a field has only one.
         times: `[T]`.
         y: Values that the encoder reads, `[B, T, V]`.
         mask: Which of them are observed.
-        locations: The series or locations that the decoder writes.
+        locations: The series or locations that the decoder writes, on the device of the model.
         sample_of: For a field, the values of these locations; see `GPVAE.bound`.
         num_values: Number of values that the bound covers.
         num_locations: Number of locations.
@@ -63,18 +63,20 @@ class Step(NamedTuple):
         """
         field = task.vae.field
         if isinstance(field, Field):
-            series, times, (y, mask) = task.series, task.times, next(task.chunks())
+            times, (series, y, mask) = task.times, task.whole
         num_values: Tensor = mask.sum()
         num_series: Tensor | int = len(series)
         if num_processes() > 1:
             counts = sum_over_processes(torch.stack([num_values, torch.full_like(num_values, len(series))]))
             num_values, num_series = counts / num_processes()
         num_values = num_values.clamp_min(1 / num_processes())
+        own, y, mask = (part.to(task.device) for part in (series, y, mask))
         if not isinstance(field, LocationField):
-            return cls(task, series, times, y, mask, series, None, num_values, num_series)
+            return cls(task, own, times, y, mask, series, None, num_values, num_series)
         sample_of = y, mask, field.num_values / num_values
-        whole = task.series, task.times, *next(task.chunks())
-        return cls(task, *whole, series, sample_of, field.num_values, num_series)
+        whole, y, mask = task.whole
+        all_values = field.num_values.long()  # a whole number, which leaves the type of the bound as it is
+        return cls(task, whole, task.times, y, mask, series, sample_of, all_values, num_series)
 
     def noise(self, draws: Draws, left_out: float, replay: Replay | None) -> StepNoise:
         """Draw all random numbers of the step at once.

@@ -29,8 +29,8 @@ def check_step_precision(task: SeriesTask, number: int) -> None:
         return
     vae, series = task.vae, task.series[:NUM_CHECKED]
     encoded = vae.encode(task.times, *task.observations(series), series)
-    features, past = task.features_and_past(task.times, series)
-    ours = TaskPosterior.of(features, past, *encoded)
+    features, past = task.features_and_past(task.times, series.to(task.device))
+    ours = TaskPosterior.of(features, past, *encoded).to(series.device)
     past = task.transport(vae.posterior.site_of(series))
     exact = TaskPosterior.of(TimeFeatures.of(task.frame, task.times), past, *encoded)
     shift = float(((ours.mean - exact.mean).abs() / exact.variance.sqrt()).max())

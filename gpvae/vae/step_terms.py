@@ -20,7 +20,7 @@ SCALE_DRAWS = 4
 
 
 def step_terms(
-    outputs: Decoded, y: Tensor, mask: Tensor, num_draws: int, before: Decoded | None
+    outputs: Decoded, y: Tensor, mask: Tensor, before: Decoded | None, dtype: torch.dtype = torch.float64
 ) -> tuple[Tensor, Tensor]:
     """The log likelihood of each series, and the mean divergence of each, `[B]`; the latter 0 without replay.
 
@@ -29,14 +29,14 @@ def step_terms(
     trained on their density does not count the variance of f twice.
 
     Args:
-        outputs: Those of the decoder for latents that are replayed, `[B, R]`, then for K draws of the latents of the
-            task, one after the other, `[B, K·T]`.
+        outputs: Those of the decoder in rows `[N, V]`: for latents that are replayed, `[B, R]`, then for K draws of the
+            latents of the task, `[K, B, T]`.
         y: Observations `[B, T, V]`.
         mask: Which of them are observed.
-        num_draws: The number of draws K.
-        before: Outputs of the previous decoder for replayed latents, `[B, R]`; None without replay.
+        before: Outputs of the previous decoder for replayed latents, `[B, R, V]`; None without replay.
+        dtype: Floating point type of the log likelihood, a sum over all values of a series.
     """
-    return _StepTerms.apply(*outputs, y, mask, num_draws, before)  # type: ignore[no-untyped-call]
+    return _StepTerms.apply(*outputs, y, mask, before, dtype)  # type: ignore[no-untyped-call]
 
 
 class _StepTerms(torch.autograd.Function):
@@ -48,30 +48,29 @@ class _StepTerms(torch.autograd.Function):
         log_scale: Tensor | None,
         y: Tensor,
         mask: Tensor,
-        num_draws: int,
         before: Decoded | None,
+        dtype: torch.dtype,
     ) -> tuple[Tensor, Tensor]:
-        ctx.sizes = sizes = mean.shape[-2] - num_draws * y.shape[-2], num_draws * y.shape[-2]
-        ctx.shape, ctx.num_draws, ctx.replays = log_noise.shape, num_draws, before is not None
-        (past, own), noise = mean.split(sizes, -2), log_noise.exp()
-        difference = own.unflatten(-2, (num_draws, -1)) - torch.where(mask, y, 0.0)[:, None]
-        z = difference[:, 0] / noise
-        constant = HALF_LOG_2_PI if log_scale is None else 2 * HALF_LOG_2_PI + math.log(num_draws)
+        rows = _Rows(y.shape, None if before is None else before.mean.shape)
+        ctx.rows, ctx.shapes = rows, (mean.shape, log_noise.shape)
+        noise = log_noise.exp()
+        difference = rows.own(mean) - torch.where(mask, y, 0.0)
+        z = difference[0] / noise
+        constant = HALF_LOG_2_PI if log_scale is None else 2 * HALF_LOG_2_PI + math.log(len(difference))
         log_prob = torch.addcmul(torch.rsub(log_noise, -constant), z, z, value=-0.5)
         saved = [mask, noise, z]
         if log_scale is not None:
             scale = log_scale.exp()
-            logs, scales = (part.split(sizes, -2)[1].unflatten(-2, (num_draws, -1)) for part in (log_scale, scale))
-            of_draws = difference / scales
-            densities = torch.addcmul(logs, of_draws, of_draws, value=0.5).neg_()
-            log_share = densities.log_softmax(1)
-            log_prob.add_(densities[:, 0]).sub_(log_share[:, 0])
+            of_draws = difference.div_(rows.own(scale))
+            densities = torch.addcmul(rows.own(log_scale), of_draws, of_draws, value=0.5).neg_()
+            log_share = densities.log_softmax(0)
+            log_prob.add_(densities[0]).sub_(log_share[0])
             saved += [of_draws, log_share]
-        log_likelihood = (log_prob * mask).sum((-2, -1), dtype=torch.float64)
+        log_likelihood = (log_prob * mask).sum((-2, -1), dtype=dtype)
         if before is None:
             ctx.save_for_backward(*saved)
             return log_likelihood, torch.zeros_like(log_likelihood)
-        difference, ratio = past - before.mean, before.log_noise - log_noise
+        difference, ratio = rows.past(mean) - before.mean, before.log_noise - log_noise
         past_z, halves = difference / noise, ratio.exp()
         square = torch.addcmul(halves * halves, past_z, past_z)
         saved += [past_z, square]
@@ -79,8 +78,7 @@ class _StepTerms(torch.autograd.Function):
             divergence = torch.add(ratio, square, alpha=-0.5)
         else:
             assert before.log_scale is not None
-            log_past, past_scale = (part.split(sizes, -2)[0] for part in (log_scale, scale))
-            change, z = before.log_scale - log_past, difference / past_scale
+            change, z = before.log_scale - rows.past(log_scale), difference.div_(rows.past(scale))
             growth = change.exp()
             predicted_square = torch.addcmul(growth * growth, z, z)
             divergence = torch.add(change.add_(ratio), predicted_square + square, alpha=-0.5)
@@ -92,21 +90,38 @@ class _StepTerms(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, by_likelihood: Tensor, by_divergence: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         mask, noise, z, *saved = ctx.saved_tensors
-        replays, predicted = ctx.replays, len(saved) - 2 * ctx.replays >= 2
+        rows, (shape, noise_shape) = ctx.rows, ctx.shapes
+        by_mean, by_log_scale = z.new_zeros(shape), None
         weight = by_likelihood.neg().to(z)[:, None, None] * mask
         weighted = weight * z
-        by_mean, by_log_scale = [weighted / noise], []
-        by_noise = torch.addcmul(weight, weighted, z, value=-1).sum_to_size(ctx.shape)
-        if predicted:
+        torch.div(weighted, noise, out=rows.own(by_mean)[0])
+        by_noise = torch.addcmul(weight, weighted, z, value=-1).sum_to_size(noise_shape)
+        if len(saved) - 2 * rows.replays >= 2:
             of_draws, log_share, *saved = saved
-            weights = log_share.exp() * weight[:, None]
-            by_log_scale = [torch.addcmul(weights, weights * of_draws, of_draws, value=-1).flatten(1, 2)]
-            by_mean.append(torch.zeros_like(of_draws[:, 1:]).flatten(1, 2))
-        if replays:
+            by_log_scale = torch.empty_like(by_mean)
+            weights = log_share.exp().mul_(weight)
+            torch.addcmul(weights, weights * of_draws, of_draws, value=-1, out=rows.own(by_log_scale))
+        if rows.replays:
             past_z, square, *squares = saved
             weight = (by_divergence / past_z[0].numel()).to(z)[:, None, None]
-            by_mean.insert(0, weight * past_z / noise)
-            by_noise = by_noise + torch.addcmul(weight, weight, square, value=-1).sum_to_size(ctx.shape)
-            by_log_scale = [torch.addcmul(weight, weight, of_scale, value=-1) for of_scale in squares] + by_log_scale
-        joined = [torch.cat(parts, -2) if len(parts) > 1 else parts[0] for parts in (by_mean, by_log_scale) if parts]
-        return joined[0], by_noise, joined[1] if predicted else None, None, None, None, None
+            torch.div(weight * past_z, noise, out=rows.past(by_mean))
+            by_noise = by_noise + torch.addcmul(weight, weight, square, value=-1).sum_to_size(noise_shape)
+            for of_scale in squares:
+                torch.addcmul(weight, weight, of_scale, value=-1, out=rows.past(by_log_scale))
+        return by_mean, by_noise, by_log_scale, None, None, None, None
+
+
+class _Rows:
+    """Which rows belong to the past that is replayed, `[B, R]`, and which to draws for the task, `[K, B, T]`."""
+
+    def __init__(self, task: torch.Size, past: torch.Size | None) -> None:
+        self.task, self.replayed, self.replays = task, past or (), past is not None
+        self.num_past = 0 if past is None else past[:-1].numel()
+
+    def past(self, values: Tensor) -> Tensor:
+        """Values for the past, `[B, R, V]`."""
+        return values[: self.num_past].view(*self.replayed)
+
+    def own(self, values: Tensor) -> Tensor:
+        """Values for the task, `[K, B, T, V]`."""
+        return values[self.num_past :].view(-1, *self.task)

@@ -17,7 +17,7 @@ class Triangle:
         self.position = torch.empty(size, size, dtype=torch.int64, device=device)
         number = torch.arange(len(self.rows), device=device)
         self.position[self.rows, self.columns] = self.position[self.columns, self.rows] = number
-        self.counts = torch.where(self.rows == self.columns, 1.0, 2.0).double()
+        self.counts = torch.where(self.rows == self.columns, 1.0, 2.0)
 
     def matrix(self, elements: Tensor) -> Tensor:
         """The matrices `[..., M, M]` with these elements, `[..., M (M + 1) / 2]`."""

@@ -1,6 +1,7 @@
 """The task that a GP-VAE learns: its data, quantities that are fixed during the task, and checks."""
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import torch
 from gpytorch.kernels import Kernel
@@ -8,6 +9,8 @@ from torch import Tensor
 
 from gpvae.sites import Site
 from gpvae.utils.row_store import select_rows
+from gpvae.vae.centred_site import CentredSite
+from gpvae.vae.keyed_noise import check_draws
 from gpvae.vae.location_field import LocationField
 from gpvae.vae.model import GPVAE
 from gpvae.vae.shared_times import TimeFeatures
@@ -56,6 +59,11 @@ class SeriesTask(TaskData):
         fixed: Neither kernel nor inducing variables are trained, so features and past are computed once.
         dtype: Floating point type of the sums over times, if features are fixed and values at most `MAX_VALUE`; else
             float64.
+        device: Device of the steps, unless their sums are in float64; that of the model if not given. On another device
+            than that of the model, all of a step is in this floating point type.
+
+    Attributes:
+        device: Device of the steps.
     """
 
     @torch.no_grad()
@@ -68,9 +76,12 @@ class SeriesTask(TaskData):
         *,
         fixed: bool,
         dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
     ) -> None:
         super().__init__(vae, times, y, mask)
         self.dtype = dtype if fixed and self.max_abs_value() <= MAX_VALUE else torch.float64
+        home = self.times.device
+        self.device = home if device is None or self.dtype == torch.float64 else device
         self.frame, self.transport = vae.posterior.task_frame(vae.kernel)
         self._fixed = self._condensed() if fixed else None
 
@@ -82,11 +93,25 @@ class SeriesTask(TaskData):
         def past(series: Tensor | None) -> Site:
             return self.transport(posterior.site_of(series)).project(U)
 
-        past_site = posterior.compute_site("task", self.series, past) if posterior.started else past(None)
-        return features.to(self.dtype), past_site
+        def centred(series: Tensor) -> CentredSite:
+            return CentredSite.of(past(series), features).to(self.device, self.dtype)
+
+        in_steps, started = features.to(self.device, self.dtype), posterior.started
+        if self.device == self.times.device:
+            return in_steps, posterior.compute_site("task", self.series, past, Site) if started else past(None)
+        check_draws(self.device)
+        if not started:
+            return in_steps, past(None).to(self.device, self.dtype)
+        return in_steps, posterior.compute_site("task", self.series, centred, CentredSite)
+
+    @cached_property
+    def whole(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The only series of a field, its values and their mask, as steps read them."""
+        y, mask = next(self.chunks())
+        return self.series.to(self.device), y.to(self.device), mask.to(self.device)
 
     def features_and_past(self, times: Tensor, series: Tensor) -> tuple[TimeFeatures, Site]:
-        """Features of times of the task `[T]`, and the past of some series of this process."""
+        """Features of times of the task `[T]`, and the past of some series of this process, on their device."""
         if self._fixed is None:
             return self.vae.task(times, series)
         features, past = self._fixed

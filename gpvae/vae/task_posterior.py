@@ -9,6 +9,7 @@ from torch.autograd.function import once_differentiable
 
 from gpvae.sites import Site
 from gpvae.utils.linalg import matvec
+from gpvae.vae.centred_site import CentredSite
 from gpvae.vae.shared_times import TimeFeatures
 
 
@@ -19,7 +20,7 @@ class TaskPosterior:
     Attributes:
         mean: `[B, L, T]`.
         variance: `[B, L, T]`.
-        prior_terms: -KL(q ‖ p) + E_q[log old site] of each series, `[B]`, in double precision.
+        prior_terms: -KL(q ‖ p) + E_q[log old site] of each series, `[B]`, in the precision of the past.
     """
 
     mean: Tensor
@@ -39,34 +40,40 @@ class TaskPosterior:
             precision: Their precisions.
         """
         y, precision = y.to(features.a), precision.to(features.a)
+        centre = past.mean if isinstance(past, CentredSite) else None
+        y = y if centre is None else y - centre
         with torch.autocast(y.device.type, enabled=False):
             inputs = features.a, y, precision, past.c, past.h, past.G, features
             mean, spread, terms = _Infer.apply(*inputs)  # type: ignore[no-untyped-call]
-        return cls(mean, features.residual + spread, terms)
+        return cls(mean if centre is None else mean + centre, features.residual + spread, terms)
 
-    def sample(self, noise: Tensor) -> Tensor:
-        """A draw of f at each time, from a standard normal draw `[B, L, T]`; or several, `[B, L, K, T]`.
+    def to(self, device: torch.device) -> "TaskPosterior":
+        """The same posterior on another device."""
+        return TaskPosterior(self.mean.to(device), self.variance.to(device), self.prior_terms.to(device))
 
-        Of several draws, the first is trained.
+    def sample(self, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Draws of f at each time, from standard normal draws `[B, L, K, T]`.
+
+        Returns:
+            The first draw, `[B, L, T]`, which is trained, and all of them, `[K, B, L, T]`, which are not.
         """
-        if noise.ndim == 3:
-            return torch.addcmul(self.mean, self.variance.sqrt(), noise)
         return _Sample.apply(self.mean, self.variance, noise)  # type: ignore[no-untyped-call]
 
 
 class _Sample(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, mean: Tensor, variance: Tensor, noise: Tensor) -> Tensor:  # noqa: ANN401
+    def forward(ctx: Any, mean: Tensor, variance: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:  # noqa: ANN401
         stddev = variance.sqrt()
         ctx.save_for_backward(stddev, noise[:, :, 0])
-        return torch.addcmul(mean[:, :, None], stddev[:, :, None], noise)
+        draws = torch.addcmul(mean[:, :, None], stddev[:, :, None], noise).movedim(2, 0)
+        ctx.mark_non_differentiable(draws)
+        return draws[0], draws
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         stddev, noise = ctx.saved_tensors
-        by_mean = gradient[:, :, 0]
-        return by_mean, 0.5 * by_mean * noise / stddev, None
+        return gradient, 0.5 * gradient * noise / stddev, None
 
 
 class _Infer(torch.autograd.Function):

@@ -7,11 +7,11 @@ import torch
 
 from benchmarks.memory import __main__ as memory
 from benchmarks.memory.contenders import CONFIGS, CONTENDERS
-from benchmarks.memory.count import numbers_kept
 from benchmarks.memory.figure import COLOURS
 from benchmarks.memory.simple import SIMPLE, Climatology, Interpolation
 from datamodules import ERA5
 from gpvae.modules import SVGPVAE, SeriesGP
+from gpvae.modules.memory import numbers_kept
 
 
 def small(seed: int) -> ERA5:

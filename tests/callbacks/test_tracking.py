@@ -12,7 +12,7 @@ from tensorboard.plugins.custom_scalar import layout_pb2
 from tensorboard.plugins.hparams import plugin_data_pb2
 
 from callbacks.report import TaskReport
-from callbacks.tracking import log_image
+from callbacks.tracking import COLUMNS, lay_out, log_image
 from tests.callbacks.learner import NLPD, learn
 
 pytestmark = [
@@ -69,16 +69,29 @@ def test_tensorboard_opens_on_the_nlpd_of_all_tasks_and_compares_runs(tmp_path: 
     (config,) = events.Tensors("custom_scalars__config__")
     layout = layout_pb2.Layout.FromString(config.tensor_proto.string_val[0])
     first, second, *_ = layout.category[0].chart
-    assert first.title == "nlpd, each task"
+    assert first.title == "NLPD, each task"
     assert list(first.multiline.tag) == ["nlpd/task_.*", "nlpd/seen"]
-    assert second.title == "accuracy, each task"
-    assert any("memory" in chart.title for chart in layout.category[0].chart)
+    assert second.title == "Accuracy, each task"  # the learner logs no memory
     (table,) = events.Tensors("nlpd_of_tasks/text_summary")
     assert b"| 3 | 2.000 | 2.250 | 0.333 |" in table.tensor_proto.string_val[0]
     assert events.Scalars("end/nlpd")[0].value == pytest.approx(NLPD[2].mean())
     content = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
     options = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
     assert options["model"].string_value == "Learner"
+    content = events.SummaryMetadata("_hparams_/experiment").plugin_data.content
+    columns = plugin_data_pb2.HParamsPluginData.FromString(content).experiment.hparam_infos
+    assert {column.name for column in columns if column.differs} == set(COLUMNS)
+
+
+def test_coverage_and_memory_are_beside_the_nlpd(tmp_path: Path) -> None:
+    board = TensorBoardLogger(tmp_path, "board", "")
+    lay_out(board, ["nlpd", "rmse", "coverage"], {"memory/numbers", "nlpd/seen"})
+    board.finalize("success")
+    (config,) = EventAccumulator(board.log_dir).Reload().Tensors("custom_scalars__config__")
+    layout = layout_pb2.Layout.FromString(config.tensor_proto.string_val[0])
+    titles = [chart.title for chart in layout.category[0].chart]
+    assert titles[:3] == ["NLPD, each task", "Coverage of 90 % intervals, each task", "numbers kept"]
+    assert titles[3] == "RMSE, each task"
 
 
 def test_pictures_and_tables_go_to_every_logger_that_takes_them(tmp_path: Path) -> None:

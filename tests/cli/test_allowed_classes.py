@@ -245,6 +245,17 @@ def test_allowed_for_one_command_only(args: list[str], folder: Path) -> None:
     assert not (folder / "called").exists()
 
 
+def test_a_module_in_the_working_folder_can_be_allowed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed command does not look there by itself, as `python -m` does."""
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", str(folder / "modules"))])
+    (folder / "modules" / "canary_of_gpvae.py").rename(folder / "canary_of_gpvae.py")
+    fit, before = ["fit", "-c", "small.yaml", "--data", "canary_of_gpvae.Data"], list(sys.path)
+    assert_refused(folder, *fit)
+    run_here(folder, *fit, "--allow", "canary_of_gpvae")
+    assert (folder / "called").exists()
+    assert sys.path == before
+
+
 def test_allowing_what_is_allowed_changes_nothing(folder: Path) -> None:
     run_here(folder, "--allow", "lightning.pytorch", "fit", "-c", "small.yaml", "--name", "once")
     run_here(folder, "fit", "-c", "small.yaml", "--name", "twice", "--trainer.callbacks", "ModelCheckpoint")

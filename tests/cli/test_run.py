@@ -57,7 +57,8 @@ def test_tensorboard(folder: Path) -> None:
             assert steps[f"{metric}/task_{task:02d}"] == list(range(task, 4))
         assert steps[f"{metric}/seen"] == [1, 2, 3]
         assert steps[f"{metric}/forgetting"] == steps[f"{metric}/backward_transfer"] == [2, 3]
-    assert steps["bound"] == [1, 2, 3]
+    assert steps["bound"] == steps["memory/numbers"] == [1, 2, 3]
+    assert len({event.value for event in scalars["memory/numbers"]}) == 1  # it does not grow with the stream
     assert steps["foresight_coverage/all"] == steps["foresight_skill_persistence/1-6"] == [2, 3]
     assert steps["train/loss"] == [9, 19, 29, 39, 49, 59]
     table = scores(folder / RUN / "task_metrics.csv")

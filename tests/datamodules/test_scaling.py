@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from datamodules.point_scale import PointScale
 from datamodules.scaling import minmax_scale, standardise
 
 
@@ -35,3 +36,10 @@ def test_column_that_is_constant_elsewhere_is_only_shifted() -> None:
     torch.testing.assert_close(minmax_scale(x, 0.0, 1.0, like), torch.tensor([[-0.5, -1.5], [1.5, 2.5]]))
     with pytest.raises(ValueError, match="y is constant"):
         standardise(torch.arange(3.0), like=torch.ones(2))
+
+
+def test_inputs_as_measured_come_back() -> None:
+    like = torch.tensor([[1.0, 5.0], [3.0, 5.0]], dtype=torch.float64)
+    scale = PointScale.fit(like, torch.tensor([0.0, 1.0]), -1.0, 2.0, standardises=True)
+    x = torch.tensor([[0.0, 3.0], [4.0, 7.0]], dtype=torch.float64)
+    torch.testing.assert_close(scale.measured_inputs(scale.inputs(x)), x)

@@ -1,5 +1,6 @@
 """Streams learnt by Lightning on a device."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,16 @@ def trainer(device: torch.device | str, data: TaskStream, *callbacks: Callback, 
 
 
 def learn(
-    module: LightningModule, data: TaskStream, device: torch.device | str, *, resume: Path | None = None, **options: Any
+    module: LightningModule,
+    data: TaskStream,
+    device: torch.device | str,
+    *,
+    resume: Path | None = None,
+    beside: Sequence[Callback] = (),
+    **options: Any,
 ) -> dict[str, torch.Tensor]:
-    """Learn a stream on a device, and return all scores and the parameters, on the CPU."""
-    fit = trainer(device, data, **options)
+    """Learn a stream on a device, with other callbacks beside, and return all scores and the parameters, on the CPU."""
+    fit = trainer(device, data, *beside, **options)
     fit.fit(module, datamodule=data, ckpt_path=resume, weights_only=True)
     scores = {name: value.cpu().double() for name, value in fit.callback_metrics.items()}
     return scores | {name: value.detach().cpu() for name, value in module.state_dict().items()}

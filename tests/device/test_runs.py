@@ -12,7 +12,7 @@ from callbacks import NetCDFPredictions, TaskFigures, TaskReport
 from datamodules.era5 import ERA5
 from gpvae.modules import SVGPVAE, ContinualModule, SeriesGP
 from tests.device.learning import assert_same, learn, trainer
-from tests.device.second_device import NAME, without_float64
+from tests.device.second_device import NAME
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning"),
@@ -64,11 +64,3 @@ def test_a_run_resumes_on_another_device(start: str, end: str, tmp_path: Path) -
     first.save_checkpoint(path)
     resumed = learn(build("series"), data(), end, resume=path)
     assert_same(resumed, learn(build("series"), data(), "cpu"), 2e-3)
-
-
-@pytest.mark.parametrize("model", ["series", "SeriesGP"])
-def test_a_device_without_float64_is_refused_before_anything_is_learnt(model: str) -> None:
-    module = build(model)
-    with without_float64(), pytest.raises(ValueError, match=rf"which {NAME}:0 does not support.*accelerator cpu"):
-        learn(module, data(), NAME)
-    assert module.begun == 0

@@ -11,10 +11,10 @@ from tests.device.second_device import NAME, Counts, counting
 pytestmark = pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
 #: Launches allowed in a step, by model and task. The number does not depend on the number of series or variables.
 LAUNCHES = {
-    ("networks of the paper, replay", 1): 313,  # the kernel is trained
+    ("networks of the paper, replay", 1): 280,  # the kernel is trained
     ("networks of the paper, replay", 2): 173,
-    ("shipped", 1): 186,
-    ("shipped", 2): 230,
+    ("shipped", 1): 177,
+    ("shipped", 2): 220,
 }
 
 
@@ -42,7 +42,7 @@ def test_a_step_stays_within_its_budget(model: str, task: int) -> None:
     assert counts.launches <= LAUNCHES[model, task]
     assert counts.uploads == counts.host_draws == 0
     trained = (model, task) == ("networks of the paper, replay", 1)
-    assert counts.synchronisations <= (6 if trained else 0)
+    assert counts.synchronisations <= (1 if trained else 0)
 
 
 def test_losses_are_read_together() -> None:
@@ -80,7 +80,7 @@ def test_a_loss_that_is_not_finite_is_named_by_its_step(bad_step: int) -> None:
 def test_a_tensor_made_on_the_cpu_and_moved_in_each_step_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mutant: the clock is computed on the host in each step, and moved to the device without a word."""
 
-    def forward(self: Clock, times: torch.Tensor) -> torch.Tensor:
+    def forward(self: Clock, times: torch.Tensor, device: object = None) -> torch.Tensor:
         phases = 2 * torch.pi * times.cpu()[:, None] / self.periods.cpu()
         return torch.cat([phases.cos(), phases.sin()], -1).to(times.device)
 

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from gpvae.modules import SVGPVAE, ContinualModule, StreamingGP
-from gpvae.modules.base import check_double_precision, check_precision, check_same_configuration
+from gpvae.modules.base import check_precision, check_same_configuration
 
 
 class Bomb:
@@ -68,12 +68,6 @@ def test_checkpoints_from_before_posteriors_were_renamed_load(
         assert module.state_dict().keys() == saved.state_dict().keys()
         for name, value in module.state_dict().items():
             torch.testing.assert_close(value, saved.state_dict()[name], rtol=0, atol=0, equal_nan=True)
-
-
-def test_a_device_without_double_precision_is_refused() -> None:
-    check_double_precision(torch.device("cpu"))
-    with pytest.raises(ValueError, match=r"which mps does not support, .*Train on the CPU"):
-        check_double_precision(torch.device("mps"))  # without double precision, and not available here either
 
 
 @pytest.mark.parametrize("precision", ["16-mixed", "16-true", "bf16-true"])

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from tests.packaging.sources import PACKAGES, ROOT
+from tests.packaging.use_extra import USES
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -31,6 +32,11 @@ def test_every_extra_is_named_in_the_installation_guide() -> None:
     guide = (ROOT / "docs" / "install.md").read_text()
     extras = set(PROJECT["project"]["optional-dependencies"]) - {"dev", "docs", "reproduce"}
     assert {extra for extra in extras if f"`{extra}`" not in guide} == set()
+
+
+def test_every_extra_is_tried() -> None:
+    assert set(USES) == set(PROJECT["project"]["optional-dependencies"]) - {"dev", "docs", "reproduce", "all"}
+    assert f"for extra in {' '.join(USES)}; do" in (ROOT / "tests" / "packaging" / "smoke.sh").read_text()
 
 
 def test_every_error_names_an_extra_that_brings_the_package() -> None:

@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,7 @@ refused(lambda: importlib.import_module("datamodules"))
 assert "lightning" not in sys.modules
 print("done")
 """
+HOST = "https://example.org/gpvae"
 INFO = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE"}
 
 
@@ -68,6 +71,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
     """The wheel, and the sources that it was built from."""
     folder = tmp_path_factory.mktemp("built")
     paths = sources.copy_to(folder / "checkout")
+    pyproject = folder / "checkout" / "pyproject.toml"
+    if "[project.urls]" not in (text := pyproject.read_text()):
+        pyproject.write_text(text + f'\n[project.urls]\nRepository = "{HOST}"\n')
     run(folder / "checkout", "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder))
     (wheel,) = folder.glob("*.whl")
     return wheel, paths
@@ -100,14 +106,21 @@ def test_the_streaming_gp_needs_no_extra(built: tuple[Path, list[Path]], tmp_pat
 def test_built_installed_and_run(built: tuple[Path, list[Path]], tmp_path: Path) -> None:
     (wheel, paths), installed, empty = built, tmp_path / "installed", tmp_path / "empty"
     empty.mkdir()
-    assert wheel.name == "gpvae-0.1.0.dev0-py3-none-any.whl"  # the version without git
+    settings = tomllib.loads((sources.ROOT / "pyproject.toml").read_text())
+    release = f"gpvae-{settings['tool']['setuptools_scm']['fallback_version']}"  # the version without git
+    assert wheel.name == f"{release}-py3-none-any.whl"
 
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-        scripts = archive.read("gpvae-0.1.0.dev0.dist-info/entry_points.txt").decode()
+        scripts = archive.read(f"{release}.dist-info/entry_points.txt").decode()
+        metadata = message_from_bytes(archive.read(f"{release}.dist-info/METADATA"))
     info = {name for name in names if ".dist-info/" in name}
     assert names - info == expected(paths)
     assert {name.partition(".dist-info/")[2] for name in info} >= INFO
+    shown = str(metadata.get_payload())  # by PyPI
+    assert "# gpvae" in shown
+    assert "/raw/HEAD/docs/update_cost.png)" in shown
+    assert "](docs/" not in shown
     assert {"gpvae/py.typed", "gpvae/datamodules/py.typed", "gpvae/configs/toy_legs.yaml"} <= names
     assert "gpvae = gpvae.cli:main" in scripts
     assert "lightning = gpvae.cli:main" in scripts

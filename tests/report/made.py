@@ -9,7 +9,8 @@ from PIL import Image
 
 from gpvae.metrics import Score
 from gpvae.metrics.task_table import FILE_NAME, TaskTable
-from gpvae.results import task_times
+from gpvae.results import predicted_series, task_times
+from gpvae.results.predicted_series import PredictedSeries, write_series
 from gpvae.results.task_times import Activity
 
 #: Seconds that the first task of a made-up run takes; the second takes twice as long, and so on.
@@ -76,3 +77,21 @@ def several(runs: Path) -> Path:
     long.write_text(long.read_text() + "# " + 500 * "long")
     write_run(runs / "moons" / "seed_0", 0, config("OHSVGP", 20, "TwoMoons"), metrics=("nlpd", "accuracy"))
     return runs
+
+
+def write_predictions(folder: Path, num_rows: int = 40, names: tuple[str, ...] = ("t2m",)) -> Path:
+    """Predicted series at a location, hour by hour in four tasks; every fourth hour is held out."""
+    hours, series = np.arange(num_rows), []
+    for number, name in enumerate(names):
+        observed = 280 + np.sin(hours / (5 + number))
+        series.append(
+            PredictedSeries(
+                *(name, "K", (51.5, -0.25), 1 + 4 * hours // num_rows),
+                np.datetime64("2020-01-01", "s") + hours.astype("timedelta64[h]"),
+                np.where(hours % 7 == 3, np.nan, observed),
+                hours % 4 == 0,
+                *(observed + difference for difference in (0.1, -0.4, 0.6)),
+            )
+        )
+    write_series(series, folder / predicted_series.FILE_NAME)
+    return folder

@@ -1,5 +1,7 @@
 """Reads a page as a strict browser would."""
 
+import base64
+import hashlib
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
@@ -7,6 +9,12 @@ from html.parser import HTMLParser
 VOID = frozenset({"meta", "img", "br", "hr"})
 #: What the page may load: nothing but the pictures and styles within it.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def policy(script: str) -> str:
+    """What a page may load and run that has this script."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return POLICY.replace("img-src", f"script-src 'sha256-{digest}'; img-src")
 
 
 @dataclass
@@ -24,7 +32,7 @@ class Page(HTMLParser):
     Attributes:
         elements: Every start tag, with its attributes.
         tables: Every table.
-        texts: All text that is not a style.
+        texts: All text that is neither a style nor a script.
         headings: Level and text of each heading.
     """
 
@@ -65,7 +73,7 @@ class Page(HTMLParser):
         self._open.pop()
 
     def handle_data(self, text: str) -> None:
-        if "style" in self._open:
+        if {"style", "script"} & set(self._open):
             return
         self.texts.append(text)
         if "caption" in self._open:

@@ -1,5 +1,6 @@
 """The page in a real browser, where there is one: nothing is wider than the screen, and it can be printed."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from gpvae.report.page import write_report
 from tests import chromium
+from tests.report.made import config, write_picture, write_predictions, write_run
 from tests.report.reading import POLICY
 
 #: Tells the page around it how wide page and window are, and what reaches beyond the window where no box scrolls.
@@ -57,3 +60,60 @@ def test_it_can_be_printed(page_file: Path, tmp_path: Path) -> None:
     content = (tmp_path / "page.pdf").read_bytes()
     assert content.startswith(b"%PDF-")
     assert len(content) > 20_000
+
+
+#: Uses the chart as a reader would, and writes the span that it shows after each step to the title.
+USE = """<script>requestAnimationFrame = draw => setTimeout(draw, 1);  // without a screen, there are few frames
+addEventListener("unhandledrejection", event => { document.title = event.reason; });
+addEventListener("load", async () => {
+  const canvas = document.querySelector("canvas"), spans = [];
+  const send = (type, name, options) => canvas.dispatchEvent(new type(name, {cancelable: true, ...options}));
+  const key = name => send(KeyboardEvent, "keydown", {key: name});
+  const note = () => new Promise(done => setTimeout(() => {
+    spans.push(canvas.ariaLabel.split(", from ")[1].replaceAll("2020-01-", ""));
+    done();
+  }, 20));
+  canvas.setPointerCapture = () => {};
+  await note();
+  key("+"); await note();
+  key("ArrowRight"); await note();
+  send(PointerEvent, "pointerdown", {pointerId: 1, clientX: 400});
+  send(PointerEvent, "pointermove", {pointerId: 1, clientX: 4000});
+  send(PointerEvent, "pointerup", {pointerId: 1}); await note();
+  send(WheelEvent, "wheel", {ctrlKey: true, deltaY: 1000}); await note();
+  document.querySelector("[data-zoom='0.5']").click(); await note();
+  document.querySelector("select").selectedIndex = 1;
+  document.querySelector("select").onchange(); await note();
+  document.querySelector("[data-zoom=Infinity]").click(); await note();
+  const hidden = document.querySelector(".series + .pictures").hidden;
+  document.title = [...spans, canvas.ariaLabel.split(",")[0], hidden].join("; ");
+})</script></head>"""
+
+
+def test_series_are_zoomed_by_keys_pointers_and_buttons(tmp_path: Path) -> None:
+    for method in ("OVC", "OHSGPR"):
+        folder = write_run(tmp_path / "runs" / method / "seed_0", 0, config(method))
+        write_picture(folder)
+        write_predictions(folder, 97, ("t2m", "u10"))
+    path = tmp_path / "page.html"
+    write_report([tmp_path / "runs"], path)
+    text = path.read_text(encoding="utf-8")
+    untouched = chromium.browse(path.as_uri(), "--virtual-time-budget=5000", "--dump-dom")  # under its own policy
+    assert 'aria-label="t2m at 51.5° N, 0.25° W (K), from 2020-01-01 00:00 to 2020-01-05 00:00"' in untouched
+    (policy,) = re.findall(r'content="(default-src[^"]*)"', text)
+    path.write_text(text.replace(policy, "").replace("</head>", USE), encoding="utf-8")
+    shown = chromium.browse(path.as_uri(), "--window-size=1280,900", "--virtual-time-budget=10000", "--dump-dom")
+    (title,) = re.findall("<title>(.*)</title>", shown)
+    assert "; " in title, title
+    *spans, name, hidden = title.split("; ")
+    assert spans == [
+        "01 00:00 to 05 00:00",
+        "02 00:00 to 04 00:00",
+        "02 09:36 to 04 09:36",
+        "01 00:00 to 03 00:00",
+        "01 00:00 to 05 00:00",
+        "02 00:00 to 04 00:00",
+        "02 00:00 to 04 00:00",
+        "01 00:00 to 05 00:00",
+    ]
+    assert (name, hidden) == ("u10 at 51.5° N", "true")

@@ -47,6 +47,17 @@ def test_axes_end_at_the_bounds_of_the_metric(tmp_path: Path, metric: str) -> No
         assert least <= min(shown) <= max(shown) <= most
 
 
+@pytest.mark.parametrize(("num_seeds", "drawn"), [(2, False), (3, True)])
+def test_bands_need_three_seeds(tmp_path: Path, num_seeds: int, drawn: bool) -> None:
+    for seed in range(num_seeds):
+        write_run(tmp_path / "toy" / f"seed_{seed}", seed, config())
+    ((group,),) = (data_set.groups for data_set in arrange(read_runs(find_run_folders([tmp_path]))[0]))
+    figure = plot_tasks_seen(group.entries, assign_styles([[group.entries[0].identity]]), "nlpd")
+    assert figure is not None
+    (band,) = figure.axes[0].collections
+    assert any(len(path.vertices) for path in band.get_paths()) == drawn
+
+
 def test_axes_of_nlpd_have_no_bounds(tmp_path: Path) -> None:
     found = entry(tmp_path, "nlpd", -1.0, 2.0)
     figure = plot_tasks_seen([found], assign_styles([[found.identity]]), "nlpd")

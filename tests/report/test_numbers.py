@@ -35,6 +35,13 @@ def test_scores_are_those_of_the_summary(page: Page, experiments: dict[str, Expe
     tables = page.tables_called("After the last task")
     assert len(tables) == len(GROUPS)
     for table, names in zip(tables, GROUPS, strict=True):
+        if len(names) == 1:  # a score in each row
+            experiment = experiments[names[0]]
+            assert table.rows[0][1:] == ["all tasks", "forgetting"]
+            assert [row[0] for row in table.rows[1:]] == [describe(metric).label for metric in experiment.metrics]
+            assert [cell for row in table.rows[1:] for cell in row[1:]] == ends(experiment, experiment.metrics)
+            assert f" {experiment.num_tasks} tasks." in table.caption
+            continue
         body = table.rows[2:]
         assert len(body) == len(names)
         for row, name in zip(body, names, strict=True):

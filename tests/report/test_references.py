@@ -55,4 +55,5 @@ def test_columns_without_a_number_are_left_out(tmp_path: Path) -> None:
     write_run(tmp_path / "toy" / "seed_0", 0, config(data_num_tasks=1), num_tasks=1, metrics=("nlpd",))
     write_report([tmp_path], tmp_path / "page.html")
     (table,) = Page((tmp_path / "page.html").read_text()).tables_called("After the last task")
-    assert table.rows[1] == ["all tasks"]  # nothing can have been forgotten
+    assert table.rows[0] == ["OHSGPR", "all tasks"]  # nothing can have been forgotten
+    assert table.caption == "After the last task, on seed 0. 1 task."

@@ -33,7 +33,7 @@ def test_unfinished_runs_are_left_out_and_listed(tmp_path: Path) -> None:
     write_report([runs], tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
     assert "toy/seed_1: unfinished: 2 of 3 tasks learnt" in page.text
-    assert page.tables_called("After the last task")[0].rows[2][1] == "1"
+    assert page.tables_called("After the last task")[0].caption == "After the last task, on seed 0. 3 tasks."
     assert "3 left out" in page.text
 
 
@@ -86,7 +86,7 @@ def test_without_a_readable_config_a_run_goes_by_its_folder(tmp_path: Path, cont
         (folder / "config.yaml").write_text(content)
     write_report([tmp_path / "runs"], tmp_path / "page.html")
     page = Page((tmp_path / "page.html").read_text())
-    assert page.tables_called("After the last task")[0].rows[2][0] == "nameless"
+    assert page.tables_called("After the last task")[0].rows[0][0] == "nameless"
     assert {"Data not recorded", "Data not recorded, M not recorded"} <= {text for _, text in page.headings}
     assert f"nameless: seed_0: {note}" in page.text or note in page.text
 

@@ -24,7 +24,6 @@ def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 def test_both_names_are_one_module() -> None:
     import gpvae.datamodules.era5.variables
-
     from datamodules.era5 import variables
     from datamodules.stream import TaskStream
 

@@ -176,7 +176,7 @@ def test_the_fisher_information_of_the_decoder_is_a_sum_over_locations() -> None
     with torch.no_grad():
         features, past = task_.features_and_past(times, task_.series)
         noise = Draws(0, "fisher", 0).normal(task_.series, *features.prior.shape)
-        f = TaskPosterior.of(features, past, *vae.encode(times, task_.y, task_.mask)).sample(noise)
+        f = TaskPosterior.of(features, past, *vae.encode(times, task_.y, task_.mask)).sample(noise[:, :, None])[0]
     expected = torch.zeros(len(flat([vae.decoder])))
     for location in range(LOCATIONS):
         at = torch.tensor([location])

@@ -79,8 +79,8 @@ def gradients(noise: str) -> Tensor:
     features, past = task.features_and_past(task.times, task.series)
     rng = torch.Generator().manual_seed(0)
     draws = torch.randn(4, 3, *features.prior.shape, generator=rng, dtype=torch.float64).movedim(0, 2)
-    draws = draws if noise == "predicted" else draws[:, :, 0]
-    value = module.vae.bound(features, past, task.y, task.mask, draws).sum()
+    draws = draws if noise == "predicted" else draws[:, :, :1]
+    value = module.vae.step(features, past, task.y, task.mask, draws)[0].sum()
     trained = [*module.vae.encoder.parameters(), *decoder.network.parameters(), decoder.log_scale]
     return torch.cat([part.reshape(-1) for part in torch.autograd.grad(value, trained)])
 

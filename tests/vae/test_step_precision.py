@@ -45,10 +45,10 @@ def build(**options: Any) -> SVGPVAE:
     return SVGPVAE("CosS", **(sizes | options))
 
 
-def nlpd(precision: str, *, num_tasks: int = 4, steps: int = 15, **options: Any) -> Tensor:
+def nlpd(precision: str, *, num_tasks: int = 4, steps: int = 15, device: str = "cpu", **options: Any) -> Tensor:
     """The negative log predictive density of the values of each task after the last."""
     of_data = {name: options.pop(name) for name in ("scale", "noise_level", "outliers") if name in options}
-    module = build(step_precision=precision, **options)
+    module = build(step_precision=precision, **options).to(device)
     tasks = [task(number, **of_data) for number in range(num_tasks)]
     for data in tasks:
         learn(module, data, steps=steps)

@@ -82,7 +82,9 @@ def test_a_matrix_that_is_not_positive_definite_makes_the_bound_nan() -> None:
 
 def test_single_precision_is_that_of_double_precision_up_to_rounding() -> None:
     features, inputs = given(trained=False)
-    for ours, expected in zip(infer(features.to(torch.float32), *inputs), infer(features, *inputs), strict=True):
+    for ours, expected in zip(
+        infer(features.to(features.a.device, torch.float32), *inputs), infer(features, *inputs), strict=True
+    ):
         torch.testing.assert_close(ours.double(), expected, rtol=1e-5, atol=1e-5)
 
 

@@ -1,6 +1,6 @@
 """Readable units."""
 
-from callbacks.figures.units import readable_units
+from gpvae.plotting.units import readable_units
 
 
 def test_units_that_people_read() -> None:

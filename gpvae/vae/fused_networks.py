@@ -1,0 +1,193 @@
+"""Encoder and decoder in a training step: few operations, and derivatives only for what they train.
+
+Several draws of the latents train a predicted scale, but only the first of them trains the mean and the encoder. Inputs
+are rows, one for each series and time; those that train the mean come first, as one block. Networks of other classes
+are differentiated as they are.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import silu, softplus
+
+from gpvae.vae.networks import MAX_LOG_RATIO, MIN_VARIANCE, Decoded, Decoder, Encoder, joined
+
+#: Latents `[..., L, T]`, and what the decoder is given beside them: the clock, and about locations.
+Given = tuple[Tensor, tuple[Tensor, ...]]
+
+
+def encode(encoder: Encoder, y: Tensor, mask: Tensor, clock: Tensor, *place: Tensor) -> tuple[Tensor, Tensor]:
+    """Pseudo-observations and their precisions `[B, L, T]`: the same as `Encoder.forward`."""
+    if type(encoder) is not Encoder:
+        return encoder(y, mask, clock, *place)
+    known = joined(torch.where(mask, y, 0.0), mask, clock, *place)
+    dtype = _dtype(encoder)
+    with torch.autocast(y.device.type, enabled=False):
+        inputs = known.to(dtype), mask.any(-1)[..., None], *_parameters(dtype, encoder.network, encoder.linear)
+        mean, precision = _Encode.apply(*inputs)  # type: ignore[no-untyped-call]
+    return mean.mT, precision.mT
+
+
+def decode_draws(decoder: Decoder, replayed: Given | None, first: Tensor, own: Given) -> Decoded:
+    """Outputs in rows `[N, V]`: for replayed latents, `[B, R]`, then for draws of those of a task, `[K, B, T]`.
+
+    Replayed latents and the first draw train the mean; all of them train a predicted scale.
+
+    Args:
+        decoder: The decoder.
+        replayed: Past latents, `[B, L, R]`; None without replay.
+        first: The first draw, `[B, L, T]`, which is trained.
+        own: All draws, `[K, B, L, T]`.
+    """
+    draws, given = own
+    past = [] if replayed is None else [replayed]
+    if type(decoder) is not Decoder:
+        others = [(draws[1:], given)] if len(draws) > 1 else []
+        parts = [decoder.outputs(f, *beside) for f, beside in (*past, (first, given), *others)]
+        means, _, scales = zip(*parts, strict=True)
+        return Decoded(_rows(means), parts[0].log_noise, None if scales[0] is None else _rows(scales))
+    dtype = _dtype(decoder)
+    known = _beside([*past, own]).to(dtype)
+    num_own = draws[:, :, 0].numel()
+    trained = slice(len(known) - num_own, len(known) - num_own + first[:, 0].numel())
+    with torch.autocast(known.device.type, enabled=False):
+        inputs = known, trained, first.mT, *_parameters(dtype, decoder.network, decoder.linear)
+        mean = _Mean.apply(*inputs)  # type: ignore[no-untyped-call]
+        log_scale = None
+        if decoder.scale is not None:
+            inputs = known, decoder.log_scale.detach(), *_parameters(dtype, decoder.scale)
+            log_scale = _LogScale.apply(*inputs)  # type: ignore[no-untyped-call]
+    return Decoded(mean, decoder.log_scale, log_scale)
+
+
+class _Encode(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, known: Tensor, seen: Tensor, *parameters: Any) -> tuple[Tensor, Tensor]:  # noqa: ANN401
+        outputs, *between = _residual(known.flatten(0, -2), *parameters)
+        mean, raw = outputs.unflatten(0, known.shape[:-1]).chunk(2, -1)
+        precision = seen / softplus(raw).add_(MIN_VARIANCE)
+        ctx.save_for_backward(known, *between, raw, precision, *parameters)
+        return mean, precision
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, by_mean: Tensor, by_precision: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        known, hidden, active, raw, precision, *parameters = ctx.saved_tensors
+        by_outputs = known.new_empty(*known.shape[:-1], 2 * raw.shape[-1])
+        into_mean, into_raw = by_outputs.chunk(2, -1)
+        into_mean.copy_(by_mean)
+        by_variance = (precision * precision).mul_(by_precision).neg_()
+        torch.ops.aten.softplus_backward.grad_input(by_variance, raw, 1, 20, grad_input=into_raw)
+        rows = known.flatten(0, -2), by_outputs.flatten(0, -2)
+        return None, None, *_by_parameters(*rows, hidden, active, *parameters[2:])[1]
+
+
+class _Mean(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, known: Tensor, trained: slice, first: Tensor, *parameters: Any) -> Tensor:  # noqa: ANN401
+        mean, *between = _residual(known, *parameters)
+        ctx.trained, ctx.shape = trained, first.shape
+        ctx.save_for_backward(*(part[: trained.stop] for part in (known, *between)), *parameters)
+        return mean
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, by_mean: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        known, hidden, active, *parameters = ctx.saved_tensors
+        by_mean = by_mean[: ctx.trained.stop]
+        by_hidden, by_parameters = _by_parameters(known, by_mean, hidden, active, *parameters[2:])
+        first_layer, linear = parameters[0][:, : ctx.shape[-1]], parameters[4]
+        by_first = by_hidden[ctx.trained] @ first_layer
+        if linear is not None:
+            by_first.addmm_(by_mean[ctx.trained], linear)
+        return None, None, by_first.view(ctx.shape), *by_parameters
+
+
+class _LogScale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, known: Tensor, log_noise: Tensor, *parameters: Tensor) -> Tensor:  # noqa: ANN401
+        first, first_bias, second, second_bias, *_ = parameters
+        hidden = torch.addmm(first_bias, known, first.mT)
+        active, share = silu(hidden), 1 / MAX_LOG_RATIO
+        ratio = torch.addmm(second_bias, active, second.mT, beta=share, alpha=share).tanh_()
+        ctx.save_for_backward(known, hidden, active, ratio, second)
+        return torch.add(log_noise, ratio, alpha=MAX_LOG_RATIO)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        known, hidden, active, ratio, second = ctx.saved_tensors
+        by_outputs = torch.ops.aten.tanh_backward(gradient.to(ratio), ratio)
+        return None, None, *_by_parameters(known, by_outputs, hidden, active, second, None, None)[1]
+
+
+def _residual(
+    known: Tensor,
+    first: Tensor,
+    first_bias: Tensor,
+    second: Tensor,
+    second_bias: Tensor,
+    linear: Tensor | None,
+    linear_bias: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Outputs of rows, and the hidden layer before and after its nonlinearity.
+
+    The linear map is one of the first inputs, and is added to the first outputs.
+    """
+    hidden = torch.addmm(first_bias, known, first.mT)
+    active = silu(hidden)
+    outputs = torch.addmm(second_bias, active, second.mT)
+    if linear is not None and linear_bias is not None:
+        outputs[:, : len(linear)].addmm_(known[:, : linear.shape[1]], linear.mT).add_(linear_bias)
+    return outputs, hidden, active
+
+
+def _by_parameters(
+    known: Tensor,
+    by_outputs: Tensor,
+    hidden: Tensor,
+    active: Tensor,
+    second: Tensor,
+    _: Tensor | None,
+    linear: Tensor | None,
+    *unused: Tensor | None,
+) -> tuple[Tensor, tuple[Tensor | None, ...]]:
+    """Derivatives by the hidden layer, and by the parameters of `_residual`."""
+    by_hidden = torch.ops.aten.silu_backward(by_outputs @ second, hidden)
+    layers = by_hidden.mT @ known, by_hidden.sum(0), by_outputs.mT @ active, by_outputs.sum(0)
+    if linear is None:
+        return by_hidden, (*layers, None, None)
+    by_linear = by_outputs[:, : len(linear)].mT @ known[:, : linear.shape[1]]
+    return by_hidden, (*layers, by_linear, layers[-1][: len(linear)])
+
+
+def _beside(parts: list[Given]) -> Tensor:
+    """Rows for the decoder, `[N, L + ...]`: latents and what it is given beside them."""
+    (f, given), *_ = parts
+    widths = [f.shape[-2], *(part.shape[-1] for part in given)]
+    sizes = [f[..., 0, :].numel() for f, _ in parts]
+    known = f.new_empty(sum(sizes), sum(widths))
+    for (f, given), rows in zip(parts, known.split(sizes), strict=True):
+        columns = rows.unflatten(0, f.mT.shape[:-1]).split(widths, -1)
+        for part, into in zip((f.mT, *given), columns, strict=True):
+            into.copy_(part)
+    return known
+
+
+def _rows(parts: tuple[Tensor, ...]) -> Tensor:
+    return torch.cat([part.flatten(0, -2) for part in parts])
+
+
+def _parameters(dtype: torch.dtype, network: nn.Module, linear: nn.Linear | None = None) -> list[Tensor | None]:
+    """The parameters of a network of two layers and of a linear map."""
+    beside = [None, None] if linear is None else list(linear.parameters())
+    return [None if p is None else p.to(dtype) for p in (*network.parameters(), *beside)]
+
+
+def _dtype(network: nn.Module) -> torch.dtype:
+    """The type of computations: that of the parameters, unless autocast asks for another."""
+    first = next(network.parameters())
+    device = first.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else first.dtype
