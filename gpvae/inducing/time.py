@@ -115,6 +115,7 @@ class TimeMemory(Functionals):
         for name, buffer in self.named_buffers():
             if name not in ("positions", "Phi"):
                 assign(other.get_buffer(name), buffer)
+        other.num_advances = self.num_advances
         other.adapt_to_kernel(kernel)
         return other
 

@@ -45,7 +45,8 @@ class LongNames(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=True) if ours else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module of the short name."""
+        """The module of the short name, which is ours from now on, because our own code uses it."""
+        claim()
         module = import_module(spec.name.removeprefix("gpvae."))
         spec.loader_state = module.__spec__
         return module

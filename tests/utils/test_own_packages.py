@@ -47,3 +47,10 @@ def test_the_code_of_the_user_gets_its_own_modules(tmp_path: Path) -> None:
     done = run(tmp_path, "-c", "import gpvae, callbacks; print(callbacks.MINE); gpvae.load('runs')")
     assert done.stdout.strip() == "1"
     assert "callbacks.py hides the package callbacks of gpvae: rename it" in done.stderr
+
+
+def test_the_long_names_are_ours_whatever_modules_the_user_has(tmp_path: Path) -> None:
+    for name in ("callbacks", "datamodules"):
+        (tmp_path / f"{name}.py").write_text("raise AssertionError('imported')")
+    done = run(tmp_path, "-c", "import gpvae.callbacks; from gpvae.datamodules import Solar; print(Solar.__module__)")
+    assert done.stdout.strip() == "datamodules.solar_audio", done.stderr
