@@ -24,7 +24,7 @@ ADVICE = "Give another checkpoint, such as that of an earlier task in the same f
 
 
 class TaskCheckpoint(ResultsWriter, Checkpoint):
-    """Saves checkpoints after every task, and in the course of long tasks.
+    """Saves checkpoints after every task, in the course of long tasks, and where the trainer stops within a task.
 
     `checkpoints/task_03.ckpt` in the run folder is the state after task 3 and its evaluation;
     `checkpoints/last.ckpt` is the latest checkpoint, from which `--ckpt_path last` resumes. A file gets its name only
@@ -62,10 +62,10 @@ class TaskCheckpoint(ResultsWriter, Checkpoint):
                 self._save(trainer, "last.ckpt")
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Save a complete task, or what is due after the last batch of an epoch, when it has been evaluated."""
+        """Save a complete task, what is due after the last batch of an epoch, and where the trainer is to stop."""
         module = continual_module(pl_module, "TaskCheckpoint")
         complete = module.learned == module.begun
-        if not complete and not self._is_due():
+        if not (complete or self._is_due() or _stops(trainer)):
             return
         with timed(trainer, "saving"):
             if not (self.keep_tasks and complete):
@@ -92,6 +92,13 @@ class TaskCheckpoint(ResultsWriter, Checkpoint):
             trainer.save_checkpoint(unfinished, weights_only=False)  # with optimiser and loops
         trainer.strategy.barrier()
         return path
+
+
+def _stops(trainer: Trainer) -> bool:
+    """Whether the epoch that ends is the last one of this run: by epochs, steps or time, or because it was asked to."""
+    epochs, steps = trainer.max_epochs, trainer.max_steps
+    last_epoch = epochs is not None and 0 <= epochs <= trainer.current_epoch + 1
+    return trainer.should_stop or last_epoch or 0 <= steps <= trainer.global_step
 
 
 @contextmanager
