@@ -32,8 +32,9 @@ CHUNK = 2000
 class SeriesPredictions(ResultsWriter, Callback):
     """Writes `predicted_series.csv.gz` to the run folder when a fit ends.
 
-    It has the prediction, by the final model, for every observation of all tasks that were learnt: the target of a
-    stream of points with one input, and a few variables at two distant locations of a stream of series.
+    It has the prediction, by the final model, for every observation of the tasks that were learnt, as far as their data
+    are at hand: the target of a stream of points with one input, and a few variables at two distant locations of a
+    stream of series.
     """
 
     def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -65,8 +66,12 @@ def predict_variables(model: SeriesModel, stream: SeriesStream, num_learnt: int)
     for task in range(num_learnt):
         held_out = stream.test_loader(task, 0, 1)
         for is_test, part in enumerate((stream.task_data(task), (held_out.times, held_out.y, held_out.mask))):
+            if part[1].numel() == 0:
+                continue  # learnt earlier, from data that are not given now
             hours, values = observations(stream, [part], series)
             parts.append((hours, values, np.full(len(hours), task + 1), np.full(len(hours), bool(is_test))))
+    if not parts:
+        return []
     hours, values, tasks, test = (
         np.concatenate(some, axis=1 if some[0].ndim == 3 else 0) for some in zip(*parts, strict=True)
     )
