@@ -66,14 +66,13 @@ def test_tensorboard(folder: Path) -> None:
     assert logged == pytest.approx({after: table[str(after), "2", "nlpd"] for after in (2, 3)}, rel=1e-6)
     images = {tag: [event.step for event in events.Images(tag)] for tag in events.Tags()["images"]}
     assert images.keys() == {"stream", "foresight", *(f"forgetting/{metric}" for metric in METRICS)}
-    assert images["stream"] == images["forgetting/nlpd"] == [1, 2, 3]
-    assert all(steps[-1] == 3 for steps in images.values())
+    assert all(steps == [3] for steps in images.values())  # drawn after the last task
 
 
 def test_figures(folder: Path) -> None:
     names = {path.name for path in (folder / RUN / "figures").iterdir()}
     forgetting = (f"forgetting_{metric}.png" for metric in METRICS)
-    assert names == {*(f"stream_{i:02d}.png" for i in (1, 2, 3)), *forgetting, "foresight.png"}
+    assert names == {"stream_03.png", *forgetting, "foresight.png"}
     assert all((folder / RUN / "figures" / name).read_bytes().startswith(b"\x89PNG") for name in names)
 
 
