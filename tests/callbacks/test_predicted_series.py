@@ -14,6 +14,7 @@ from gpvae.modules import StreamingGP
 from gpvae.results.predicted_series import FILE_NAME, read_series
 from tests.callbacks.figures.toy_points import counts, labels, wave
 from tests.callbacks.figures.toy_series import learn, small_model, toy_series
+from tests.modules.learning import learn as learn_stream
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*does not have many workers"),
@@ -56,17 +57,7 @@ def test_chunks_of_hours_do_not_matter(tmp_path: Path, monkeypatch: pytest.Monke
 
 def trained(stream: PointStream, likelihood: str = "gaussian") -> StreamingGP:
     """A streaming GP that has learnt all tasks."""
-    module = StreamingGP("OHSVGP", 8, likelihood=likelihood)
-    Trainer(
-        accelerator="cpu",
-        callbacks=[ContinualLearning()],
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        **stream.trainer_options,
-    ).fit(module, datamodule=stream)
-    return module.eval()
+    return learn_stream(StreamingGP("OHSVGP", 8, likelihood=likelihood), stream).eval()
 
 
 @torch.no_grad()
