@@ -62,6 +62,22 @@ def decode_draws(decoder: Decoder, replayed: Given | None, first: Tensor, own: G
     return Decoded(mean, decoder.log_scale, log_scale)
 
 
+@torch.no_grad()
+def outputs(decoder: Decoder, f: Tensor, given: tuple[Tensor, ...]) -> Decoded:
+    """The same as `Decoder.outputs`, without derivatives.
+
+    Args:
+        decoder: The decoder.
+        f: Latents, `[B, L, T]`.
+        given: What the decoder is given beside them.
+    """
+    if type(decoder) is not Decoder:
+        return decoder.outputs(f, *given)
+    mean, log_noise, log_scale = decode_draws(decoder, None, f, (f[None], given))
+    shape = *f.mT.shape[:-1], -1
+    return Decoded(mean.view(shape), log_noise, None if log_scale is None else log_scale.view(shape))
+
+
 class _Encode(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, known: Tensor, seen: Tensor, *parameters: Any) -> tuple[Tensor, Tensor]:  # noqa: ANN401

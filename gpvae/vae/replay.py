@@ -14,6 +14,7 @@ from gpvae.posteriors import Posterior
 from gpvae.utils.devices import moved
 from gpvae.utils.distributed import own_positions
 from gpvae.utils.row_store import compute_rows, select_rows
+from gpvae.vae import fused_networks
 from gpvae.vae.model import Replayed
 from gpvae.vae.networks import Decoder
 from gpvae.vae.shared_times import TimeFeatures
@@ -95,4 +96,4 @@ class Replay(nn.Module):
         same, extra = noise.to(spreads).split(1, 1)
         past, shown = torch.addcmul(select_rows(self.means[..., some], rows), spreads[:, :2], same).unbind(1)
         f = torch.addcmul(shown, spreads[:, 2], extra[:, 0])
-        return Replayed(f, given, self.before.outputs(past, *given))
+        return Replayed(f, given, fused_networks.outputs(self.before, past, given))

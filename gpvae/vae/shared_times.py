@@ -100,7 +100,7 @@ class TimeFeatures:
         if self._pairs is None:
             parts = [(a[:, None] * _batch_product(part.to(a), a)).sum(-2) for a, part in self._chunks(S)]
             return torch.cat(parts).transpose(0, 1)
-        return (self._triangle.elements(S).to(self.a) @ self._pairs).transpose(0, 1)
+        return (self._triangle.elements(S, self.a.dtype) @ self._pairs).transpose(0, 1)
 
     def marginals(self, q: Posterior) -> tuple[Tensor, Tensor]:
         """Mean and variance of f at each time, `[B, L, T]`: aᵀ mean, and kff - |a|² + aᵀ S a."""

@@ -54,14 +54,18 @@ class _StepTerms(torch.autograd.Function):
         rows = _Rows(y.shape, None if before is None else before.mean.shape)
         ctx.rows, ctx.shapes = rows, (mean.shape, log_noise.shape)
         noise = log_noise.exp()
-        difference = rows.own(mean) - torch.where(mask, y, 0.0)
-        z = difference[0] / noise
-        constant = HALF_LOG_2_PI if log_scale is None else 2 * HALF_LOG_2_PI + math.log(len(difference))
-        log_prob = torch.addcmul(torch.rsub(log_noise, -constant), z, z, value=-0.5)
+        difference = torch.empty_like(mean, dtype=torch.promote_types(mean.dtype, y.dtype))
+        torch.sub(rows.own(mean), torch.where(mask, y, 0.0), out=rows.own(difference))
+        if before is not None:
+            torch.sub(rows.past(mean), before.mean, out=rows.past(difference))
+        z = rows.trained(difference) / rows.expanded(noise)
+        constant = HALF_LOG_2_PI if log_scale is None else 2 * HALF_LOG_2_PI + math.log(len(rows.own(mean)))
+        (own_z,) = rows.own(z)
+        log_prob = torch.addcmul(torch.rsub(log_noise, -constant), own_z, own_z, value=-0.5)
         saved = [mask, noise, z]
         if log_scale is not None:
-            scale = log_scale.exp()
-            of_draws = difference.div_(rows.own(scale))
+            scaled = difference.div_(log_scale.exp())
+            of_draws = rows.own(scaled)
             densities = torch.addcmul(rows.own(log_scale), of_draws, of_draws, value=0.5).neg_()
             log_share = densities.log_softmax(0)
             log_prob.add_(densities[0]).sub_(log_share[0])
@@ -70,17 +74,17 @@ class _StepTerms(torch.autograd.Function):
         if before is None:
             ctx.save_for_backward(*saved)
             return log_likelihood, torch.zeros_like(log_likelihood)
-        difference, ratio = rows.past(mean) - before.mean, before.log_noise - log_noise
-        past_z, halves = difference / noise, ratio.exp()
+        ratio, past_z = before.log_noise - log_noise, rows.past(z)
+        halves = ratio.exp()
         square = torch.addcmul(halves * halves, past_z, past_z)
-        saved += [past_z, square]
+        saved.append(square)
         if log_scale is None:
             divergence = torch.add(ratio, square, alpha=-0.5)
         else:
             assert before.log_scale is not None
-            change, z = before.log_scale - rows.past(log_scale), difference.div_(rows.past(scale))
+            change, past_scaled = before.log_scale - rows.past(log_scale), rows.past(scaled)
             growth = change.exp()
-            predicted_square = torch.addcmul(growth * growth, z, z)
+            predicted_square = torch.addcmul(growth * growth, past_scaled, past_scaled)
             divergence = torch.add(change.add_(ratio), predicted_square + square, alpha=-0.5)
             saved.append(predicted_square)
         ctx.save_for_backward(*saved)
@@ -92,23 +96,24 @@ class _StepTerms(torch.autograd.Function):
         mask, noise, z, *saved = ctx.saved_tensors
         rows, (shape, noise_shape) = ctx.rows, ctx.shapes
         by_mean, by_log_scale = z.new_zeros(shape), None
-        weight = by_likelihood.neg().to(z)[:, None, None] * mask
-        weighted = weight * z
-        torch.div(weighted, noise, out=rows.own(by_mean)[0])
-        by_noise = torch.addcmul(weight, weighted, z, value=-1).sum_to_size(noise_shape)
-        if len(saved) - 2 * rows.replays >= 2:
+        weighted, by_noise = torch.empty_like(z), torch.empty_like(z)
+        weight = torch.mul(by_likelihood, -1, out=z.new_empty(by_likelihood.shape))[:, None, None] * mask
+        torch.mul(weight, rows.own(z)[0], out=rows.own(weighted)[0])
+        torch.addcmul(weight, rows.own(weighted)[0], rows.own(z)[0], value=-1, out=rows.own(by_noise)[0])
+        if len(saved) - rows.replays >= 2:
             of_draws, log_share, *saved = saved
             by_log_scale = torch.empty_like(by_mean)
             weights = log_share.exp().mul_(weight)
             torch.addcmul(weights, weights * of_draws, of_draws, value=-1, out=rows.own(by_log_scale))
         if rows.replays:
-            past_z, square, *squares = saved
-            weight = (by_divergence / past_z[0].numel()).to(z)[:, None, None]
-            torch.div(weight * past_z, noise, out=rows.past(by_mean))
-            by_noise = by_noise + torch.addcmul(weight, weight, square, value=-1).sum_to_size(noise_shape)
+            square, *squares = saved
+            weight = (by_divergence / square[0].numel()).to(z)[:, None, None]
+            torch.mul(weight, rows.past(z), out=rows.past(weighted))
+            torch.addcmul(weight, weight, square, value=-1, out=rows.past(by_noise))
             for of_scale in squares:
                 torch.addcmul(weight, weight, of_scale, value=-1, out=rows.past(by_log_scale))
-        return by_mean, by_noise, by_log_scale, None, None, None, None
+        torch.div(weighted, rows.expanded(noise), out=rows.trained(by_mean))
+        return by_mean, rows.summed(by_noise, noise_shape), by_log_scale, None, None, None, None
 
 
 class _Rows:
@@ -117,6 +122,23 @@ class _Rows:
     def __init__(self, task: torch.Size, past: torch.Size | None) -> None:
         self.task, self.replayed, self.replays = task, past or (), past is not None
         self.num_past = 0 if past is None else past[:-1].numel()
+        self.num_trained = self.num_past + task[:-1].numel()
+
+    def trained(self, values: Tensor) -> Tensor:
+        """The rows that train the mean: those of the past and of the first draw."""
+        return values[: self.num_trained]
+
+    def expanded(self, values: Tensor) -> Tensor:
+        """Values of variables, `[V]`, or of locations too, `[B, 1, V]`, beside the rows that train the mean."""
+        sizes = [self.replayed, self.task] if self.replays else [self.task]
+        return values if values.ndim == 1 else torch.cat([values.expand(size).flatten(0, -2) for size in sizes])
+
+    def summed(self, values: Tensor, shape: torch.Size) -> Tensor:
+        """The adjoint of `expanded`: sums of rows, of this shape."""
+        if len(shape) == 1:
+            return values.sum_to_size(shape)
+        parts = [self.own(values)[0], *([self.past(values)] if self.replays else [])]
+        return torch.stack([part.sum_to_size(shape) for part in parts]).sum(0)
 
     def past(self, values: Tensor) -> Tensor:
         """Values for the past, `[B, R, V]`."""

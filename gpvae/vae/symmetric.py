@@ -23,6 +23,7 @@ class Triangle:
         """The matrices `[..., M, M]` with these elements, `[..., M (M + 1) / 2]`."""
         return elements[..., self.position]
 
-    def elements(self, matrix: Tensor) -> Tensor:
-        """The elements of matrices, each times how often it is in its matrix: the adjoint of `matrix`."""
-        return matrix[..., self.rows, self.columns] * self.counts
+    def elements(self, matrix: Tensor, dtype: torch.dtype) -> Tensor:
+        """The elements of matrices in a type, each times how often it is in its matrix: the adjoint of `matrix`."""
+        elements = matrix[..., self.rows, self.columns]
+        return torch.mul(elements, self.counts, out=elements.new_empty(elements.shape, dtype=dtype))

@@ -64,6 +64,7 @@ class _Sample(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, mean: Tensor, variance: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:  # noqa: ANN401
         stddev = variance.sqrt()
+        ctx.set_materialize_grads(False)
         ctx.save_for_backward(stddev, noise[:, :, 0])
         draws = torch.addcmul(mean[:, :, None], stddev[:, :, None], noise).movedim(2, 0)
         ctx.mark_non_differentiable(draws)
@@ -71,7 +72,7 @@ class _Sample(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+    def backward(ctx: Any, gradient: Tensor, _: None) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         stddev, noise = ctx.saved_tensors
         return gradient, 0.5 * gradient * noise / stddev, None
 
@@ -81,7 +82,8 @@ class _Infer(torch.autograd.Function):
 
     With weights w and observations y, G = past + Σ w a aᵀ and h = past + Σ w y a. The prior terms need no sums over
     matrices: if Z is the integral of prior, past and task, they are log Z - E_q[log task], with
-    log Z = c + ½ hᵀm - ½ log det(I + G) and E_q[log task] = Σ w (y μ - ½ (s + μ²)).
+    log Z = c + ½ hᵀm - ½ log det(I + G) and E_q[log task] = Σ w (y μ - ½ (s + μ²)). The parts with y in hᵀm cancel
+    half of those in the sum, so they are c + ½ h₀ᵀm - ½ log det(I + G) + ½ Σ w (s - μ (y - μ)), with h₀ of the past.
 
     Log Z and E_q[log task] have the same derivatives by w and y for fixed q, so the prior terms P depend on these by μ
     and s only: dP = Σ ½ w ds - w (y - μ) dμ. The other derivatives are dm = S (dh - dG m) and dS = -S dG S. They are
@@ -101,21 +103,20 @@ class _Infer(torch.autograd.Function):
         G: Tensor,
         features: TimeFeatures,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        h = h + features.weighted_sum(w * y)
         P = G + features.weighted_outer_sum(w)
         P.diagonal(dim1=-2, dim2=-1).add_(1)
         L, info = torch.linalg.cholesky_ex(P)
         S = torch.cholesky_inverse(L)
-        m = matvec(S, h)
+        m = matvec(S, h + features.weighted_sum(w * y))
         half_log_det = L.diagonal(dim1=-2, dim2=-1).log().sum(-1).masked_fill_(info > 0, torch.nan)
         mean, spread = features.values(m.to(a)), features.quadratic(S)
         residual = y - mean
         weighted = w * residual
-        expected = torch.addcmul(weighted * mean, w, torch.addcmul(spread, mean, mean, value=-1), value=-0.5)
-        log_z = torch.add((c - half_log_det).sum(-1), (h * m).sum((-2, -1)), alpha=0.5)
+        of_past = torch.add((c - half_log_det).sum(-1), (h * m).sum((-2, -1)), alpha=0.5)
+        of_task = torch.addcmul(weighted * mean, w, spread, value=-1).sum((-2, -1), dtype=of_past.dtype)
         ctx.features, ctx.past = features, (c.shape, h.shape, G.shape)
         ctx.save_for_backward(S, m, w, residual, weighted)
-        return mean, spread, log_z - expected.sum((-2, -1), dtype=log_z.dtype)
+        return mean, spread, torch.sub(of_past, of_task, alpha=0.5)
 
     @staticmethod
     @once_differentiable
@@ -128,23 +129,24 @@ class _Infer(torch.autograd.Function):
         S, m, w, residual, weighted = ctx.saved_tensors
         features: TimeFeatures = ctx.features
         of_terms = by_terms.to(w)[:, None, None]
-        by_m = features.weighted_sum(torch.addcmul(by_mean, of_terms, weighted, value=-1)).to(S)
-        by_S = features.weighted_outer_sum(torch.addcmul(by_spread, of_terms, w, value=0.5)).to(S)
-        by_h, SBS = matvec(S, by_m), S @ by_S @ S
+        by_m = features.weighted_sum(torch.addcmul(by_mean, of_terms, weighted, value=-1))
+        by_S = features.weighted_outer_sum(torch.addcmul(by_spread, of_terms, w, value=0.5))
+        by_m = by_m.to(S, memory_format=torch.contiguous_format)  # as products need it, and by_S as well
+        by_h, by_P = matvec(S, by_m), S @ torch.mul(by_S, -1, out=S.new_empty(S.shape)) @ S
         along = features.values(by_h.to(w))
-        by_w = torch.addcmul(-features.quadratic(SBS), along, residual)
+        by_w = torch.addcmul(features.quadratic(by_P), along, residual)
         by_a: Tensor | None = None
         if ctx.needs_input_grad[0]:
             rows = torch.cat([m, by_h]).transpose(0, 1).mT
             by_a = rows @ torch.cat([by_mean - w * along, weighted]).transpose(0, 1)
-            for matrices, weights in ((S, by_spread), (SBS, -w)):
+            for matrices, weights in ((S, by_spread), (by_P, w)):
                 by_a += 2 * features.weighted_images(matrices, weights)
         by_past: tuple[Tensor | None, ...] = (None, None, None)
         if any(ctx.needs_input_grad[3:6]):
             of_terms = by_terms[:, None]
             outer = by_h[..., None] * m[..., None, :]
             moment = S + m[..., None] * m[..., None, :]
-            by_G = -SBS - 0.5 * (outer + outer.mT) - 0.5 * of_terms[..., None, None] * moment
+            by_G = by_P - 0.5 * (outer + outer.mT) - 0.5 * of_terms[..., None, None] * moment
             parts = of_terms.expand(m.shape[:-1]), by_h + of_terms[..., None] * m, by_G
             by_past = tuple(part.sum_to_size(shape) for part, shape in zip(parts, ctx.past, strict=True))
         return by_a, w * along, by_w, *by_past, None

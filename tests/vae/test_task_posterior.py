@@ -93,4 +93,4 @@ def test_triangles_and_matrices() -> None:
     elements = torch.arange(6.0).double()
     matrix = triangle.matrix(elements)
     assert torch.equal(matrix, torch.tensor([[0.0, 1, 2], [1, 3, 4], [2, 4, 5]]).double())
-    assert torch.equal(triangle.elements(matrix), torch.tensor([0.0, 2, 4, 3, 8, 5]).double())
+    assert torch.equal(triangle.elements(matrix, torch.float64), torch.tensor([0.0, 2, 4, 3, 8, 5]).double())
