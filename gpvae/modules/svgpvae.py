@@ -247,14 +247,13 @@ class SVGPVAE(VAEModule):
         noise = step.noise(Draws(self.seed, "train", number), self.hparams["left_out"], replay)
         self.steps_taken += 1
         with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
-            value, disagreement = step.terms(noise, replay, number)
-        loss, logged = -value, {"train/bound": value}
+            value, disagreement = step.terms(noise, replay, number, self.replay_strength * self.learned)
+        loss, logged = torch.sub(disagreement, value), {"train/bound": value}
+        if replay is not None:
+            logged["train/replay"] = disagreement
         if self.ewc is not None:
             penalty = self.ewc_strength * self.ewc(ewc.flat([self.vae.encoder, self.vae.decoder])) / self._num_values
             loss, logged["train/ewc"] = loss + penalty, penalty
-        if replay is not None:
-            loss = torch.add(loss, disagreement, alpha=self.replay_strength * self.learned)
-            logged["train/replay"] = disagreement
         self.log_step(logged, prog_bar="train/bound")
         return loss
 

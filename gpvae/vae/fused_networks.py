@@ -30,7 +30,7 @@ def encode(encoder: Encoder, y: Tensor, mask: Tensor, clock: Tensor, *place: Ten
     return mean.mT, precision.mT
 
 
-def decode_draws(decoder: Decoder, replayed: Given | None, first: Tensor, own: Given) -> Decoded:
+def decode_draws(decoder: Decoder, replayed: Given | None, first: Tensor, own: Given) -> tuple[Tensor, Decoded]:
     """Outputs in rows `[N, V]`: for replayed latents, `[B, R]`, then for draws of those of a task, `[K, B, T]`.
 
     Replayed latents and the first draw train the mean; all of them train a predicted scale.
@@ -40,6 +40,9 @@ def decode_draws(decoder: Decoder, replayed: Given | None, first: Tensor, own: G
         replayed: Past latents, `[B, L, R]`; None without replay.
         first: The first draw, `[B, L, T]`, which is trained.
         own: All draws, `[K, B, L, T]`.
+
+    Returns:
+        The rows of the mean that are trained, and all outputs, whose mean has no derivatives.
     """
     draws, given = own
     past = [] if replayed is None else [replayed]
@@ -47,19 +50,20 @@ def decode_draws(decoder: Decoder, replayed: Given | None, first: Tensor, own: G
         others = [(draws[1:], given)] if len(draws) > 1 else []
         parts = [decoder.outputs(f, *beside) for f, beside in (*past, (first, given), *others)]
         means, _, scales = zip(*parts, strict=True)
-        return Decoded(_rows(means), parts[0].log_noise, None if scales[0] is None else _rows(scales))
+        trained, others = _rows(means[: len(past) + 1]), _rows(tuple(mean.detach() for mean in means))
+        return trained, Decoded(others, parts[0].log_noise, None if scales[0] is None else _rows(scales))
     dtype = _dtype(decoder)
     known = _beside([*past, own]).to(dtype)
     num_own = draws[:, :, 0].numel()
-    trained = slice(len(known) - num_own, len(known) - num_own + first[:, 0].numel())
+    rows = slice(len(known) - num_own, len(known) - num_own + first[:, 0].numel())
     with torch.autocast(known.device.type, enabled=False):
-        inputs = known, trained, first.mT, *_parameters(dtype, decoder.network, decoder.linear)
-        mean = _Mean.apply(*inputs)  # type: ignore[no-untyped-call]
+        inputs = known, rows, first.mT, *_parameters(dtype, decoder.network, decoder.linear)
+        trained, mean = _Mean.apply(*inputs)  # type: ignore[no-untyped-call]
         log_scale = None
         if decoder.scale is not None:
             inputs = known, decoder.log_scale.detach(), *_parameters(dtype, decoder.scale)
             log_scale = _LogScale.apply(*inputs)  # type: ignore[no-untyped-call]
-    return Decoded(mean, decoder.log_scale, log_scale)
+    return trained, Decoded(mean, decoder.log_scale, log_scale)
 
 
 @torch.no_grad()
@@ -73,7 +77,7 @@ def outputs(decoder: Decoder, f: Tensor, given: tuple[Tensor, ...]) -> Decoded:
     """
     if type(decoder) is not Decoder:
         return decoder.outputs(f, *given)
-    mean, log_noise, log_scale = decode_draws(decoder, None, f, (f[None], given))
+    _, (mean, log_noise, log_scale) = decode_draws(decoder, None, f, (f[None], given))
     shape = *f.mT.shape[:-1], -1
     return Decoded(mean.view(shape), log_noise, None if log_scale is None else log_scale.view(shape))
 
@@ -102,22 +106,29 @@ class _Encode(torch.autograd.Function):
 
 class _Mean(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, known: Tensor, trained: slice, first: Tensor, *parameters: Any) -> Tensor:  # noqa: ANN401
+    def forward(
+        ctx: Any,  # noqa: ANN401
+        known: Tensor,
+        of_first: slice,
+        first: Tensor,
+        *parameters: Any,
+    ) -> tuple[Tensor, Tensor]:
         mean, *between = _residual(known, *parameters)
-        ctx.trained, ctx.shape = trained, first.shape
-        ctx.save_for_backward(*(part[: trained.stop] for part in (known, *between)), *parameters)
-        return mean
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(mean)
+        ctx.of_first, ctx.shape = of_first, first.shape
+        ctx.save_for_backward(*(part[: of_first.stop] for part in (known, *between)), *parameters)
+        return mean[: of_first.stop], mean
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, by_mean: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+    def backward(ctx: Any, by_trained: Tensor, _: None) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         known, hidden, active, *parameters = ctx.saved_tensors
-        by_mean = by_mean[: ctx.trained.stop]
-        by_hidden, by_parameters = _by_parameters(known, by_mean, hidden, active, *parameters[2:])
+        by_hidden, by_parameters = _by_parameters(known, by_trained, hidden, active, *parameters[2:])
         first_layer, linear = parameters[0][:, : ctx.shape[-1]], parameters[4]
-        by_first = by_hidden[ctx.trained] @ first_layer
+        by_first = by_hidden[ctx.of_first] @ first_layer
         if linear is not None:
-            by_first.addmm_(by_mean[ctx.trained], linear)
+            by_first.addmm_(by_trained[ctx.of_first], linear)
         return None, None, by_first.view(ctx.shape), *by_parameters
 
 

@@ -199,7 +199,7 @@ class GPVAE(nn.Module):
         y, mask, weight = (y, mask, None) if sample_of is None else sample_of
         past_latents, before = (None, None) if replayed is None else ((replayed.f, replayed.given), replayed.target)
         decoded = fused_networks.decode_draws(self.decoder, past_latents, first, (draws, (clock, *place)))
-        log_likelihood, divergence = step_terms(decoded, y, mask, before, q.prior_terms.dtype)
+        log_likelihood, divergence = step_terms(*decoded, y, mask, before, q.prior_terms.dtype)
         if weight is not None:
             log_likelihood = weight * log_likelihood.sum(0, keepdim=True)
         return log_likelihood + q.prior_terms, divergence

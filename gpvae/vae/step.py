@@ -97,13 +97,16 @@ class Step(NamedTuple):
             past.unflatten(-1, replayed) if replayed else None,
         )
 
-    def terms(self, noise: StepNoise, replay: Replay | None = None, number: int = 0) -> tuple[Tensor, Tensor]:
+    def terms(
+        self, noise: StepNoise, replay: Replay | None = None, number: int = 0, strength: float = 1.0
+    ) -> tuple[Tensor, Tensor]:
         """The bound per value, and the mean KL between the outputs of the previous decoder and the present one.
 
         Args:
             noise: The random numbers.
             replay: The previous decoder, with past latents; without it, the KL is 0.
             number: The number of the step.
+            strength: What the KL is multiplied by.
         """
         vae, replayed = self.task.vae, None
         if replay is not None:
@@ -121,4 +124,4 @@ class Step(NamedTuple):
             sample_of=self.sample_of,
             replayed=replayed,
         )
-        return bound.sum() / self.num_values, divergence.sum() / self.num_locations
+        return bound.sum() / self.num_values, divergence.sum() * (strength / self.num_locations)

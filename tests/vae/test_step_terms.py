@@ -45,7 +45,7 @@ def test_values(num_draws: int, predicted: bool, replays: bool) -> None:
         if before.log_scale is not None:
             divergence += kl_divergence(Normal(before.mean, before.log_scale.exp()), Normal(past, log_past.exp()))
     outputs = Decoded(mean, log_noise, log_scale)
-    ours = step_terms(outputs, y.where(mask, torch.nan), mask, before)
+    ours = step_terms(mean[: B * (R * replays + T)], outputs, y.where(mask, torch.nan), mask, before)
     torch.testing.assert_close(ours[0], (log_prob * mask).sum((-2, -1)))
     torch.testing.assert_close(ours[1], divergence.mean((-2, -1)))
 
@@ -59,10 +59,11 @@ def test_derivatives(num_draws: int, predicted: bool, replays: bool) -> None:
 
     def by_noise(some: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         others = mean[B * (R * replays + T) :]
-        return step_terms(Decoded(torch.cat([some, others]), noise, log_scale), y, mask, before)
+        outputs = Decoded(torch.cat([some.detach(), others]), noise, log_scale)
+        return step_terms(some, outputs, y, mask, before)
 
     def terms_by_noise(some: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        return step_terms(Decoded(some, noise, None), y, mask, plain)
+        return step_terms(some, Decoded(some.detach(), noise, None), y, mask, plain)
 
     trained = mean[: B * (R * replays + T)].clone().requires_grad_(), log_noise.requires_grad_()
     assert torch.autograd.gradcheck(terms_by_noise, trained)
@@ -72,6 +73,7 @@ def test_derivatives(num_draws: int, predicted: bool, replays: bool) -> None:
     if log_scale is not None:
 
         def by_scale(scale: Tensor) -> tuple[Tensor, Tensor]:
-            return step_terms(Decoded(mean, log_noise.detach(), scale), y, mask, before)
+            trained = mean[: B * (R * replays + T)]
+            return step_terms(trained, Decoded(mean, log_noise.detach(), scale), y, mask, before)
 
         assert torch.autograd.gradcheck(by_scale, (log_scale.requires_grad_(),))
