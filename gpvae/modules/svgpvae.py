@@ -18,6 +18,7 @@ from gpvae.utils.distributed import is_distributed
 from gpvae.vae import ewc
 from gpvae.vae import schedule as rates
 from gpvae.vae.build import Latents, build_vae, num_replayed
+from gpvae.vae.gradient_accumulation import accumulate
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.locations import StaticInput, located
 from gpvae.vae.networks import Networks, Noise
@@ -244,11 +245,18 @@ class SVGPVAE(VAEModule):
         assert self._task is not None
         step, number = Step.of(self._task, series, times, y, mask), self.steps_taken
         replay = self.replay if self.learned > 0 else None
-        noise = step.noise(Draws(self.seed, "train", number), self.hparams["left_out"], replay)
+        draws, strength = Draws(self.seed, "train", number), self.replay_strength * self.learned
+
+        def loss_of(part: Step) -> tuple[Tensor, ...]:
+            noise = part.noise(draws, self.hparams["left_out"], replay)
+            value, disagreement = part.terms(noise, replay, number, strength)
+            return torch.sub(disagreement, value), value, disagreement
+
         self.steps_taken += 1
-        with only_training([*self._networks(), *self._trained_in_gp()], self.vae):
-            value, disagreement = step.terms(noise, replay, number, self.replay_strength * self.learned)
-        loss, logged = torch.sub(disagreement, value), {"train/bound": value}
+        trained = [*self._networks(), *self._trained_in_gp()]
+        with only_training(trained, self.vae):
+            loss, value, disagreement = accumulate(loss_of, step.parts(), trained)
+        logged = {"train/bound": value}
         if replay is not None:
             logged["train/replay"] = disagreement
         if self.ewc is not None:

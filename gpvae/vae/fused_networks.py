@@ -50,8 +50,8 @@ def decode_draws(decoder: Decoder, replayed: Given | None, first: Tensor, own: G
         others = [(draws[1:], given)] if len(draws) > 1 else []
         parts = [decoder.outputs(f, *beside) for f, beside in (*past, (first, given), *others)]
         means, _, scales = zip(*parts, strict=True)
-        trained, others = _rows(means[: len(past) + 1]), _rows(tuple(mean.detach() for mean in means))
-        return trained, Decoded(others, parts[0].log_noise, None if scales[0] is None else _rows(scales))
+        trained, mean = _rows(means[: len(past) + 1]), _rows(tuple(mean.detach() for mean in means))
+        return trained, Decoded(mean, parts[0].log_noise, None if scales[0] is None else _rows(scales))
     dtype = _dtype(decoder)
     known = _beside([*past, own]).to(dtype)
     num_own = draws[:, :, 0].numel()

@@ -78,6 +78,18 @@ class Step(NamedTuple):
         all_values = field.num_values.long()  # a whole number, which leaves the type of the bound as it is
         return cls(task, whole, task.times, y, mask, series, sample_of, all_values, num_series)
 
+    def parts(self, size: int | None = None) -> list["Step"]:
+        """The step in parts of some series, whose terms add up to its own. A field is a single part.
+
+        Args:
+            size: Number of series of a part; if not given, as many as fit into caches.
+        """
+        if len(self.series) == 1:
+            return [self]
+        names, size = ("series", "y", "mask", "locations"), size or self.task.chunk_size
+        chunks = (getattr(self, name).split(size) for name in names)
+        return [self._replace(**dict(zip(names, part, strict=True))) for part in zip(*chunks, strict=True)]
+
     def noise(self, draws: Draws, left_out: float, replay: Replay | None) -> StepNoise:
         """Draw all random numbers of the step at once.
 

@@ -17,6 +17,8 @@ from gpvae.vae.shared_times import TimeFeatures
 
 #: Number of series whose observations are read at a time.
 CHUNK_SIZE = 1024
+#: Maximum number of elements of the precisions of a part of a step on the CPU, so that it fits into caches.
+MAX_ELEMENTS = 2**21
 #: Largest absolute value in a task whose steps may be less precise than float64; scaled data are well within it.
 MAX_VALUE = 100.0
 
@@ -116,6 +118,14 @@ class SeriesTask(TaskData):
             return self.vae.task(times, series)
         features, past = self._fixed
         return features, self.vae.posterior.select_series(past, series)
+
+    @property
+    def chunk_size(self) -> int:
+        """Number of series whose part of a step is computed at a time, unless features change from step to step."""
+        if self._fixed is None or self.device.type != "cpu":
+            return max(1, len(self.series))
+        latent, size, _ = self._fixed[0].a.shape
+        return max(8, MAX_ELEMENTS // (latent * size**2))
 
     def num_observed(self) -> int:
         """The number of observations of the series of this process, or of the field on all of them."""
