@@ -20,6 +20,7 @@ from lightning import Callback, Trainer
 from gpvae.callbacks import ContinualLearning
 from gpvae.datamodules import ERA5
 from gpvae.modules import SVGPVAE
+from gpvae.utils.distributed import leave_process_group
 
 PLANTED = 7.0
 calls = Counter()
@@ -53,6 +54,7 @@ shipped = {"inducing": "CosineExpansion", "kernel": "matern12", "waves": [24.0],
 module = SVGPVAE(num_inducing=8, latent_dim=3, hidden_dim=8, consolidation="replay", **shipped)
 trainer.fit(module, datamodule=data)
 Path(f"rank_{trainer.global_rank}.json").write_text(json.dumps(watch.steps))
+leave_process_group()
 """
 
 
