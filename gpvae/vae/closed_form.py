@@ -120,7 +120,7 @@ class ClosedFormSeries(nn.Module):
 
         def past_and_task(series: Tensor, latents: Tensor, share: Tensor) -> Site:
             weights = (share[:1, :1] if common else share) * precision
-            h, G = features.weighted_sum(weights * latents), features.weighted_outer_sum(weights, once=True)
+            h, G = features.weighted_sum(weights * latents), features.weighted_outer_sum(weights)
             return transport(self.site_of(series)) + Site(h.new_zeros(h.shape[:-1]), h, G)
 
         def kept(series: Tensor) -> Site:
@@ -176,7 +176,7 @@ class ClosedFormSeries(nn.Module):
         """
         frame, transport = self.posterior.present_frame(self.kernel)
         site = transport(self.site_of(None if self.field else series))
-        mean, var = marginals(TimeFeatures.of(frame, times), Posterior.from_site(site))
+        mean, var = TimeFeatures.of(frame, times).marginals(Posterior.from_site(site))
         rows = None
         if self.field:
             rows = (series[:, None] * self.num_variables + torch.arange(self.num_variables).to(series)).flatten()
@@ -220,17 +220,6 @@ def _completeness(mask: Tensor) -> tuple[bool, Tensor]:
     return all(bool(part.all()) for part in parts), seen
 
 
-def marginals(features: TimeFeatures, q: Posterior) -> tuple[Tensor, Tensor]:
-    """Mean and variance of f at each time, `[B, L, T]`; the variance has one row if all series have one covariance.
-
-    For a single covariance the pairs of `TimeFeatures`, made for those of many series, would cost more than they save.
-    """
-    if len(q.root) > 1 or q.mean.ndim != 3:
-        return features.marginals(q)
-    spread = (q.root[0].mT @ features.a).square().sum(-2)
-    return (q.mean.transpose(0, 1) @ features.a).transpose(0, 1), (features.residual + spread)[None]
-
-
 def leave_one_out(features: TimeFeatures, q: Posterior, y: Tensor, precision: Tensor) -> Normal:
     """The marginals of f at each time without the observation there, `[B, L, T]`.
 
@@ -242,7 +231,7 @@ def leave_one_out(features: TimeFeatures, q: Posterior, y: Tensor, precision: Te
         y: Observations of f, `[B, L, T]`.
         precision: Their precisions, zero where there is none.
     """
-    mean, var = marginals(features, q)
+    mean, var = features.marginals(q)
     resolved = var - features.residual
     without = resolved / (1 - precision * resolved).clamp_min(1e-9)
     return Normal(mean - precision * without * (y - mean), (without + features.residual).sqrt())

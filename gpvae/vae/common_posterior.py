@@ -92,7 +92,7 @@ class Precisions:
         """G, `[B or 1, L, M, M]`, for weights `[B or 1, L or 1, K]`; computed once as long as these are the same."""
         if not torch.equal(weights, self._last[0]):
             at_nodes = self.observed.at_nodes(weights) * self.precision
-            self._last = weights, self.features.weighted_outer_sum(at_nodes, once=True)
+            self._last = weights, self.features.weighted_outer_sum(at_nodes)
         return self._last[1]
 
     def site(self, kept: Site) -> Site:

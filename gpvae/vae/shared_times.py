@@ -1,12 +1,7 @@
-"""Features of times that all series share, and the sums over times that sites and marginals need.
+"""Features of times that all series share, and the sums over times that sites and marginals need."""
 
-The sum Σ_t w_t a_t a_tᵀ, with weights for each series, is a product of the weights and the pairs a_ti a_tj, i <= j. The
-pairs are common to all series and, as long as the features do not change, computed once. So is the variance a_tᵀ S a_t.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -16,10 +11,7 @@ from gpvae.posteriors import Posterior
 from gpvae.sites import residual_variance
 from gpvae.streaming import Frame
 from gpvae.utils.devices import moved
-from gpvae.vae.symmetric import Triangle
 
-#: Maximum number of elements of the pairs; if there are more, sums are computed for each series.
-MAX_PAIRS = 2**27
 #: Maximum number of elements `[L, B, M, T]` computed at a time: 1 MB, which fits into the cache of a core.
 MAX_ELEMENTS = 2**17
 #: Singular values below this fraction of the largest count as zero.
@@ -78,66 +70,56 @@ class TimeFeatures:
 
     def weighted_images(self, S: Tensor, weights: Tensor) -> Tensor:
         """Σ_b w_bt S_b a_t, `[L, M, T]`, for matrices `[B, L, M, M]` and weights `[B, L, T]`."""
-        chunks = zip(self._chunks(S.transpose(0, 1)), self._chunks(weights.transpose(0, 1)), strict=True)
-        return torch.cat([(_batch_product(part, a) * w[:, :, None]).sum(1) for (a, part), (_, w) in chunks])
+        return self._by_latents(lambda a, S, w: (_batch_product(S, a) * w[:, :, None]).sum(1), S, weights)
 
-    def weighted_outer_sum(self, weights: Tensor, *, once: bool = False) -> Tensor:
-        """Σ_t w_t a_t a_tᵀ, `[B, L, M, M]`, for weights `[B, L, T]`.
+    def weighted_outer_sum(self, weights: Tensor) -> Tensor:
+        """Σ_t w_t a_t a_tᵀ, `[B, L, M, M]`, for weights `[B, L, T]`."""
 
-        Args:
-            weights: The weights.
-            once: There are no other sums with these features, for which the pairs would be worth their computation.
-        """
-        if once or self._pairs is None:
-            chunks = self._chunks(weights.transpose(0, 1).contiguous())
-            return torch.cat([_batch_product(a[:, None] * w[..., None, :], a.mT) for a, w in chunks]).transpose(0, 1)
-        sums = weights.transpose(0, 1) @ self._pairs.mT  # [L, B, P]
-        return self._triangle.matrix(sums).transpose(0, 1)
+        def compute(a: Tensor, w: Tensor) -> Tensor:
+            shape = *w.shape[:2], *a.shape[1:]
+            weighted = torch.mul(a[:, None], w[..., None, :], out=a.new_empty(shape))  # laid out for a large product
+            return _batch_product(weighted, a.mT)
+
+        return self._by_latents(compute, weights).transpose(0, 1)
 
     def quadratic(self, S: Tensor) -> Tensor:
-        """a_tᵀ S a_t at each time, `[B, L, T]`, for symmetric matrices `[B, L, M, M]`."""
-        S = S.transpose(0, 1)
-        if self._pairs is None:
-            parts = [(a[:, None] * _batch_product(part.to(a), a)).sum(-2) for a, part in self._chunks(S)]
-            return torch.cat(parts).transpose(0, 1)
-        return (self._triangle.elements(S, self.a.dtype) @ self._pairs).transpose(0, 1)
+        """a_tᵀ S a_t at each time, `[B, L, T]`, for matrices `[B, L, M, M]`."""
+
+        def compute(a: Tensor, S: Tensor) -> Tensor:
+            S = S.to(a, memory_format=torch.contiguous_format)  # as a large product needs it
+            return (a[:, None] * _batch_product(S, a)).sum(-2)
+
+        return self._by_latents(compute, S).transpose(0, 1)
 
     def marginals(self, q: Posterior) -> tuple[Tensor, Tensor]:
-        """Mean and variance of f at each time, `[B, L, T]`: aᵀ mean, and kff - |a|² + aᵀ S a."""
+        """Mean and variance of f at each time, `[B, L, T]`: aᵀ mean, and kff - |a|² + aᵀ S a.
+
+        If all series have one covariance, so that the root is `[1, L, M, M]`, the variance has one row.
+        """
         if q.mean.ndim != 3:
             return q.marginals(self.a, self.prior)
-        if self._pairs is None:
-            halves = (_batch_product(root, a) for a, root in self._chunks(q.root.mT.transpose(0, 1)))
-            spread = torch.cat([(half * half).sum(-2) for half in halves]).transpose(0, 1)
-        else:
-            spread = self.quadratic(q.root @ q.root.mT)
-        return self.values(q.mean), self.residual + spread
+        spread = self._by_latents(lambda a, root: _batch_product(root.mT, a).square().sum(-2), q.root)
+        return self.values(q.mean), self.residual + spread.transpose(0, 1)
 
     def latent(self, q: Posterior) -> Normal:
         """The marginals of f at each time, `[B, L, T]`."""
         mean, var = self.marginals(q)
         return Normal(mean, var.sqrt())
 
-    def _chunks(self, values: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-        """Features, and values of each series, `[L, B, ...]`, for some latent dimensions at a time."""
-        latent, size, times = self.a.shape
-        on_host = self.a.device.type == "cpu"  # where caches are small
-        chunk_size = max(1, MAX_ELEMENTS // max(1, values.shape[1] * size * times)) if on_host else latent
-        return zip(self.a.split(chunk_size), values.split(chunk_size), strict=True)
+    def _by_latents(self, compute: Callable[..., Tensor], *values: Tensor) -> Tensor:
+        """A result `[L, ...]` of features and values `[B, L, ...]`, computed for some latent dimensions at a time.
 
-    @cached_property
-    def _triangle(self) -> Triangle:
-        """The pairs i <= j."""
-        return Triangle(self.a.shape[-2], self.a.device)
-
-    @cached_property
-    def _pairs(self) -> Tensor | None:
-        """a_ti a_tj, `[L, P, T]`; None if there are too many, or they change from step to step."""
+        Args:
+            compute: Computes the result, given features and values `[L, B, ...]`.
+            values: The values.
+        """
         latent, size, times = self.a.shape
-        if self.a.requires_grad or latent * size * (size + 1) // 2 * times > MAX_PAIRS:
-            return None
-        i, j = self._triangle.rows, self._triangle.columns
-        return self.a[..., i, :] * self.a[..., j, :]
+        parts = self.a, *(value.transpose(0, 1) for value in values)
+        chunk_size = max(1, MAX_ELEMENTS // max(1, values[0].shape[0] * size * times))
+        if chunk_size >= latent or self.a.device.type != "cpu":  # where caches are large
+            return compute(*parts)
+        chunks = zip(*(part.split(chunk_size) for part in parts), strict=True)
+        return torch.cat([compute(*chunk) for chunk in chunks])
 
 
 def _batch_product(A: Tensor, C: Tensor) -> Tensor:

@@ -40,7 +40,7 @@ def step_terms(
         y: Observations `[B, T, V]`.
         mask: Which of them are observed.
         before: Outputs of the previous decoder for replayed latents, `[B, R, V]`; None without replay.
-        dtype: Floating point type of the log likelihood, a sum over all values of a series.
+        dtype: Floating point type of both terms, which are sums over many values of a series.
     """
     return _StepTerms.apply(trained, *outputs, y, mask, before, dtype)  # type: ignore[no-untyped-call]
 
@@ -93,7 +93,7 @@ class _StepTerms(torch.autograd.Function):
         for root in roots:
             change = torch.addcmul(change, root, root, value=-0.5)
         ctx.save_for_backward(*saved, *roots)
-        return log_likelihood, torch.rsub(change.mean((-2, -1)), -0.5 * len(roots))
+        return log_likelihood, torch.rsub(change.mean((-2, -1), dtype=dtype), -0.5 * len(roots))
 
     @staticmethod
     @once_differentiable
@@ -109,7 +109,7 @@ class _StepTerms(torch.autograd.Function):
             by_log_scale = z.new_empty(shape)
             _less_square(log_share.exp().mul_(weight), of_draws, rows.own(by_log_scale))
         if rows.replays:
-            weight = (by_divergence / saved[0][0].numel()).to(z)[:, None, None]
+            weight = torch.div(by_divergence, saved[0][0].numel(), out=z.new_empty(by_divergence.shape))[:, None, None]
             torch.mul(weight, rows.past(z), out=rows.past(by_trained))
             for root, into in zip(saved, (by_noise, by_log_scale), strict=False):
                 _less_square(weight, root, rows.past(into))

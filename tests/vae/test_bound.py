@@ -10,7 +10,6 @@ from torch.distributions import MultivariateNormal, Normal
 
 from gpvae.inducing import CosS, LegS, PerDimPoints, PivotedPoints, Points
 from gpvae.kernels import covariance
-from gpvae.vae import shared_times
 from gpvae.vae.model import GPVAE
 from gpvae.vae.networks import Decoded, Decoder, Encoder
 
@@ -149,15 +148,3 @@ def test_what_is_masked_changes_nothing() -> None:
     assert torch.equal(*values)
     gradients = [torch.autograd.grad(v.sum(), list(vae.encoder.parameters())) for v in values]
     assert all(torch.equal(a, b) and bool(a.isfinite().all()) for a, b in zip(*gradients, strict=True))
-
-
-def test_sums_over_pairs_are_the_sums_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch.manual_seed(0)
-    times = torch.linspace(0, 9, 14, dtype=torch.float64)
-    y, mask = torch.randn(3, 14, 4), torch.ones(3, 14, 4, dtype=torch.bool)
-    vae = GPVAE(Encoder(4, 2, 8), Decoder(2, 4, 8), latent_kernel(2), LegS(6))
-    vae.posterior.begin(vae.kernel, times[:, None])
-    noise = torch.randn(3, 2, 14, dtype=torch.float64)
-    by_pairs = vae.bound(*vae.task(times), y, mask, noise)
-    monkeypatch.setattr(shared_times, "MAX_PAIRS", 0)
-    torch.testing.assert_close(vae.bound(*vae.task(times), y, mask, noise), by_pairs, rtol=1e-12, atol=1e-12)

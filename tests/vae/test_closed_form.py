@@ -114,6 +114,7 @@ def test_a_stream_that_outgrew_its_horizon_has_the_precisions_of_a_longer_one(mi
     torch.testing.assert_close(grown.gp.site_of().G, planned.gp.site_of().G)
 
 
+@torch.no_grad()
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_few_numbers_stand_for_precisions(missing: float) -> None:
     """With many times in each interval, and variances within a tenth."""
@@ -123,7 +124,7 @@ def test_few_numbers_stand_for_precisions(missing: float) -> None:
     frame, _ = module.gp.posterior.present_frame(module.gp.kernel)
     features = TimeFeatures.of(frame, times)
     precision = 1 / (module.gp.noise + module.gp.posterior.power * features.residual)
-    G = features.weighted_outer_sum(mask.mT * precision, once=True)
+    G = features.weighted_outer_sum(mask.mT * precision)
     h = torch.zeros(NUM_SERIES, NUM_VARIABLES, 12, dtype=torch.float64)
     exact, ours = (Posterior.from_site(Site(h[..., 0], h, part)) for part in (G, module.gp.site_of().G))
     var, expected = features.marginals(ours)[1], features.marginals(exact)[1]

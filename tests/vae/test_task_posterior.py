@@ -1,6 +1,5 @@
 """The posterior of a task: its values, and the derivatives that are written out by hand."""
 
-import pytest
 import torch
 from torch import Tensor
 
@@ -10,9 +9,7 @@ from gpvae.methods import latent_kernel
 from gpvae.posteriors import Posterior
 from gpvae.sites import Site
 from gpvae.streaming import Frame
-from gpvae.vae import shared_times
 from gpvae.vae.shared_times import TimeFeatures
-from gpvae.vae.symmetric import Triangle
 from gpvae.vae.task_posterior import TaskPosterior
 
 B, L, M, T = 3, 2, 4, 5
@@ -49,10 +46,7 @@ def test_it_is_the_conjugate_posterior_and_its_terms_are_those_of_the_bound() ->
     torch.testing.assert_close(terms, online_elbo(q, Site(*past), torch.zeros(B, L).double()).sum(-1))
 
 
-@pytest.mark.parametrize("pairs", [True, False])
-def test_derivatives(pairs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not pairs:
-        monkeypatch.setattr(shared_times, "MAX_PAIRS", 0)
+def test_derivatives() -> None:
     features, inputs = given(trained=False)
     y, precision, c, h, root = *inputs[:4], torch.linalg.cholesky(inputs[4])
 
@@ -86,11 +80,3 @@ def test_single_precision_is_that_of_double_precision_up_to_rounding() -> None:
         infer(features.to(features.a.device, torch.float32), *inputs), infer(features, *inputs), strict=True
     ):
         torch.testing.assert_close(ours.double(), expected, rtol=1e-5, atol=1e-5)
-
-
-def test_triangles_and_matrices() -> None:
-    triangle = Triangle(3, torch.device("cpu"))
-    elements = torch.arange(6.0).double()
-    matrix = triangle.matrix(elements)
-    assert torch.equal(matrix, torch.tensor([[0.0, 1, 2], [1, 3, 4], [2, 4, 5]]).double())
-    assert torch.equal(triangle.elements(matrix, torch.float64), torch.tensor([0.0, 2, 4, 3, 8, 5]).double())
