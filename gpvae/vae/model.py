@@ -34,6 +34,9 @@ from gpvae.vae.step_terms import SCALE_DRAWS, step_terms
 from gpvae.vae.task_posterior import TaskPosterior
 from gpvae.vae.widening import Widening
 
+#: Maximum number of elements of a hidden layer on the CPU when samples are decoded: 4 MB, which fit into caches.
+MAX_ELEMENTS = 2**20
+
 
 class Replayed(NamedTuple):
     """Latents of the past that a step replays.
@@ -267,10 +270,27 @@ class GPVAE(nn.Module):
             num_samples: Number of samples.
             draws: The random numbers.
         """
-        f = self.latent(times, series)
-        noise = draws.normal(self._series(series), num_samples, *f.mean.shape[1:]).transpose(0, 1)
-        mean, scale = self.decode(times, f.mean + f.stddev * noise, series)
-        return self.widening(times, mean.movedim(0, -1), scale.movedim(0, -1))
+        f, own = self.latent(times, series), self._series(series)
+        size = self._chunk_size(num_samples * len(times))
+        parts = []
+        for start in range(0, len(own), size):
+            rows = slice(start, start + size)
+            noise = draws.normal(own[rows], num_samples, *f.mean.shape[1:]).transpose(0, 1)
+            samples = f.mean[rows] + f.stddev[rows] * noise
+            parts.append(self._decode_in_chunks(times, samples, series[rows] if self.field is None else series))
+        mean, scale = (torch.cat(part) for part in zip(*parts, strict=True))
+        return self.widening(times, mean, scale)
+
+    def _decode_in_chunks(self, times: Tensor, samples: Tensor, series: Tensor) -> tuple[Tensor, ...]:
+        """Mean and standard deviation of y for samples of latents `[S, B, L, T]`, `[B, T, V, S]`."""
+        chunks = samples.split(self._chunk_size(len(series) * len(times)))
+        parts = (self.decode(times, some, series) for some in chunks)
+        return tuple(torch.cat(part).movedim(0, -1) for part in zip(*parts, strict=True))
+
+    def _chunk_size(self, num_rows: int) -> int:
+        """How many times so many rows the decoder is given at once."""
+        on_host = self.decoder.log_scale.device.type == "cpu"  # where caches are small
+        return max(1, (1 if on_host else 64) * MAX_ELEMENTS // (num_rows * self.decoder.num_hidden))
 
     @overload
     def _series(self, locations: None) -> None: ...

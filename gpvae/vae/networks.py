@@ -169,6 +169,7 @@ class Decoder(nn.Module):
         super().__init__()
         sizes = latent_dim + 2 * num_phases + num_inputs, num_hidden, num_variables
         residual = networks == "residual"
+        self.num_hidden = num_hidden
         self.network = (silent_mlp if residual else mlp)(*sizes)
         self.log_scale = nn.Parameter(torch.full((1 if shared_noise else num_variables,), noise).log())
         self.linear = nn.Linear(latent_dim, num_variables) if residual else None
