@@ -46,7 +46,7 @@ BENCHMARKS = (
     Benchmark("features", "error of random features by sampling method", (15, 5)),
     Benchmark("vae_steps", "training steps of the GP-VAE, computed once for each task or in every step", (190, 10)),
     Benchmark("step_cost", "launches, synchronisations and CPU time of a training step of the GP-VAE", (400, 40)),
-    Benchmark("ddp_cost", "CPU time of steps of two processes, compared with one", (300, 60)),
+    Benchmark("ddp_run", "runs of two processes that share series, compared with one", (250, 45)),
     Benchmark("vae_line_up", "training steps of the GP-VAE, compared with one in gpytorch", (70, 12)),
     Benchmark("vae_long_stream", "1,000 tasks of the GP-VAE: memory and time, early and late", (135, 30)),
     Benchmark(
