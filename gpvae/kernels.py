@@ -53,7 +53,13 @@ class _OverTime(Kernel):
 
 
 class TimeRBFKernel(_OverTime, RBFKernel):
-    """An RBF kernel over time."""
+    """An RBF kernel over time, exp(-½ (x - x')² / l²), whose squares are computed once for all lengthscales."""
+
+    def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:
+        """As the base class."""
+        if diag:
+            return super().forward(x1, x2, diag=True, **params)
+        return self.covar_dist(x1, x2, square_dist=True).mul(-0.5 / self.lengthscale.square()).exp_()
 
 
 class TimeMaternKernel(_OverTime, MaternKernel):

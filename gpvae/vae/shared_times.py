@@ -68,28 +68,45 @@ class TimeFeatures:
         """a_tᵀ m at each time, `[B, L, T]`, for vectors `[B, L, M]`."""
         return (m.transpose(0, 1) @ self.a).transpose(0, 1)
 
-    def weighted_images(self, S: Tensor, weights: Tensor) -> Tensor:
-        """Σ_b w_bt S_b a_t, `[L, M, T]`, for matrices `[B, L, M, M]` and weights `[B, L, T]`."""
-        return self._by_latents(lambda a, S, w: (_batch_product(S, a) * w[:, :, None]).sum(1), S, weights)
+    def of_inverse(self, S: Tensor, D: Tensor, w: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """a_tᵀ S D S a_t, `[B, L, T]`, and Σ_b (v_bt S_b + w_bt S_b D_b S_b) a_t, `[L, M, T]`.
+
+        For S = (I + Σ w a aᵀ)⁻¹ and a function with derivatives -D by S and v by aᵀ S a, these are its derivatives by w,
+        and half of those by a. S D S is not computed.
+
+        Args:
+            S: Matrices `[B, L, M, M]`.
+            D: Symmetric matrices `[B, L, M, M]`.
+            w: Weights `[B, L, T]`.
+            v: Weights `[B, L, T]`.
+        """
+
+        def compute(a: Tensor, S: Tensor, D: Tensor, w: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+            images = _batch_product(S, a)
+            inner = D @ images
+            return (images * inner).sum(-2), (v[:, :, None] * images + w[:, :, None] * (S @ inner)).sum(1)
+
+        along, sums = self._by_latents(compute, S, D, w, v)
+        return along.transpose(0, 1), sums
 
     def weighted_outer_sum(self, weights: Tensor) -> Tensor:
         """Σ_t w_t a_t a_tᵀ, `[B, L, M, M]`, for weights `[B, L, T]`."""
 
-        def compute(a: Tensor, w: Tensor) -> Tensor:
+        def compute(a: Tensor, w: Tensor) -> tuple[Tensor]:
             shape = *w.shape[:2], *a.shape[1:]
             weighted = torch.mul(a[:, None], w[..., None, :], out=a.new_empty(shape))  # laid out for a large product
-            return _batch_product(weighted, a.mT)
+            return (_batch_product(weighted, a.mT),)
 
-        return self._by_latents(compute, weights).transpose(0, 1)
+        return self._by_latents(compute, weights)[0].transpose(0, 1)
 
     def quadratic(self, S: Tensor) -> Tensor:
         """a_tᵀ S a_t at each time, `[B, L, T]`, for matrices `[B, L, M, M]`."""
 
-        def compute(a: Tensor, S: Tensor) -> Tensor:
+        def compute(a: Tensor, S: Tensor) -> tuple[Tensor]:
             S = S.to(a, memory_format=torch.contiguous_format)  # as a large product needs it
-            return (a[:, None] * _batch_product(S, a)).sum(-2)
+            return ((a[:, None] * _batch_product(S, a)).sum(-2),)
 
-        return self._by_latents(compute, S).transpose(0, 1)
+        return self._by_latents(compute, S)[0].transpose(0, 1)
 
     def marginals(self, q: Posterior) -> tuple[Tensor, Tensor]:
         """Mean and variance of f at each time, `[B, L, T]`: aᵀ mean, and kff - |a|² + aᵀ S a.
@@ -98,7 +115,7 @@ class TimeFeatures:
         """
         if q.mean.ndim != 3:
             return q.marginals(self.a, self.prior)
-        spread = self._by_latents(lambda a, root: _batch_product(root.mT, a).square().sum(-2), q.root)
+        (spread,) = self._by_latents(lambda a, root: (_batch_product(root.mT, a).square().sum(-2),), q.root)
         return self.values(q.mean), self.residual + spread.transpose(0, 1)
 
     def latent(self, q: Posterior) -> Normal:
@@ -106,11 +123,11 @@ class TimeFeatures:
         mean, var = self.marginals(q)
         return Normal(mean, var.sqrt())
 
-    def _by_latents(self, compute: Callable[..., Tensor], *values: Tensor) -> Tensor:
-        """A result `[L, ...]` of features and values `[B, L, ...]`, computed for some latent dimensions at a time.
+    def _by_latents(self, compute: Callable[..., tuple[Tensor, ...]], *values: Tensor) -> tuple[Tensor, ...]:
+        """Results `[L, ...]` of features and values `[B, L, ...]`, computed for some latent dimensions at a time.
 
         Args:
-            compute: Computes the result, given features and values `[L, B, ...]`.
+            compute: Computes the results, given features and values `[L, B, ...]`.
             values: The values.
         """
         latent, size, times = self.a.shape
@@ -119,7 +136,7 @@ class TimeFeatures:
         if chunk_size >= latent or self.a.device.type != "cpu":  # where caches are large
             return compute(*parts)
         chunks = zip(*(part.split(chunk_size) for part in parts), strict=True)
-        return torch.cat([compute(*chunk) for chunk in chunks])
+        return tuple(map(torch.cat, zip(*(compute(*chunk) for chunk in chunks), strict=True)))
 
 
 def _batch_product(A: Tensor, C: Tensor) -> Tensor:

@@ -132,21 +132,23 @@ class _Infer(torch.autograd.Function):
         by_m = features.weighted_sum(torch.addcmul(by_mean, of_terms, weighted, value=-1))
         by_S = features.weighted_outer_sum(torch.addcmul(by_spread, of_terms, w, value=0.5))
         by_m = by_m.to(S, memory_format=torch.contiguous_format)  # as products need it, and by_S as well
-        by_h, by_P = matvec(S, by_m), S @ torch.mul(by_S, -1, out=S.new_empty(S.shape)) @ S
+        D = torch.mul(by_S, -1, out=S.new_empty(S.shape))
+        by_h = matvec(S, by_m)
         along = features.values(by_h.to(w))
-        by_w = torch.addcmul(features.quadratic(by_P), along, residual)
         by_a: Tensor | None = None
         if ctx.needs_input_grad[0]:
             rows = torch.cat([m, by_h]).transpose(0, 1).mT
-            by_a = rows @ torch.cat([by_mean - w * along, weighted]).transpose(0, 1)
-            for matrices, weights in ((S, by_spread), (by_P, w)):
-                by_a += 2 * features.weighted_images(matrices, weights)
+            by_quadratic, of_spread = features.of_inverse(S, D, w, by_spread)
+            by_a = rows @ torch.cat([by_mean - w * along, weighted]).transpose(0, 1) + 2 * of_spread
+        else:
+            by_quadratic = features.quadratic(S @ D @ S)
+        by_w = torch.addcmul(by_quadratic, along, residual)
         by_past: tuple[Tensor | None, ...] = (None, None, None)
         if any(ctx.needs_input_grad[3:6]):
             of_terms = by_terms[:, None]
             outer = by_h[..., None] * m[..., None, :]
             moment = S + m[..., None] * m[..., None, :]
-            by_G = by_P - 0.5 * (outer + outer.mT) - 0.5 * of_terms[..., None, None] * moment
+            by_G = S @ D @ S - 0.5 * (outer + outer.mT) - 0.5 * of_terms[..., None, None] * moment
             parts = of_terms.expand(m.shape[:-1]), by_h + of_terms[..., None] * m, by_G
             by_past = tuple(part.sum_to_size(shape) for part, shape in zip(parts, ctx.past, strict=True))
         return by_a, w * along, by_w, *by_past, None
