@@ -4,6 +4,7 @@ Contents and imports of the boxes come from the import graph. The places of the 
 root of `gpvae` are chosen here. Imports that follow from others are left out.
 """
 
+import sys
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -177,5 +178,6 @@ def picture() -> str:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))  # an installed gpvae does not bring these packages under their short names
     PICTURE.write_text(picture(), encoding="utf-8")
     print(f"wrote {PICTURE.relative_to(ROOT)}")

@@ -72,8 +72,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
     folder = tmp_path_factory.mktemp("built")
     paths = sources.copy_to(folder / "checkout")
     pyproject = folder / "checkout" / "pyproject.toml"
-    if "[project.urls]" not in (text := pyproject.read_text()):
-        pyproject.write_text(text + f'\n[project.urls]\nRepository = "{HOST}"\n')
+    if "\nRepository = " not in (text := pyproject.read_text()):
+        pyproject.write_text(text.replace("[project.urls]\n", f'[project.urls]\nRepository = "{HOST}"\n'))
     run(folder / "checkout", "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder))
     (wheel,) = folder.glob("*.whl")
     return wheel, paths
