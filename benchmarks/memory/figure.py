@@ -53,7 +53,7 @@ def averages(rows: list[Row]) -> dict[tuple[str, str, str], Row]:
 def markdown(rows: list[Row]) -> str:
     """A table with a row for each data set, contender and size."""
     lines = [
-        "| data | contender | size | NLPD | RMSE | CRPS | 90 % holds | CPU s | means | precisions | networks "
+        "| data | contender | size | NLPD | RMSE | CRPS | coverage | CPU s | means | precisions | networks "
         "| protection | all numbers | share of raw | seeds |",
         "|" + "---|" * 15,
     ]
