@@ -68,7 +68,7 @@ class Averages(Functionals):
 #
 # ## The laws
 #
-# A family is right if its covariances are those of its definition, and if variables, older variables and function
+# A family is correct if its covariances are those of its definition, and if variables, older variables and function
 # values have a joint distribution. First the definition, against an integral by brute force:
 
 # %%
@@ -97,8 +97,8 @@ print(f"smallest eigenvalue {eigenvalues[0] / eigenvalues[-1]:.0e} of the larges
 assert eigenvalues[0] > -1e-10 * eigenvalues[-1]
 
 # %% [markdown]
-# And a law about learning: with enough variables, a stream of batches ends where an exact Gaussian process does that
-# has all data at once.
+# And a law about learning: with enough variables, a model that learns batch by batch agrees with an exact Gaussian
+# process that has all data at once.
 
 # %%
 rng = np.random.default_rng(0)
@@ -166,7 +166,7 @@ assert torch.equal(again.predict(times).mean, predicted.mean)
 print(again)
 
 # %% [markdown]
-# `gp.save` and `OnlineGP.load`, which need no such model, know the families of the package. [A new inducing
+# `gp.save` and `OnlineGP.load` need no such model, but only know the families of the package. [A new inducing
 # family](../howto/family.md) makes yours one of them: a name for the command line, an entry in the reference, and a
 # line in the tests. There it has to satisfy every law for every kernel, with batches of latents, against an oracle:
 #

@@ -27,7 +27,7 @@
 # cdsapi.Client().retrieve("reanalysis-era5-single-levels", request, "era5/january.nc")
 # ```
 #
-# This page has to run without an account. It writes files of the same layout, with **synthetic** weather.
+# This page runs without an account, so it writes files of the same layout with **synthetic** weather.
 
 # %%
 from pathlib import Path
@@ -82,10 +82,11 @@ print(shell(fit))
 
 # %% [markdown]
 # The first table has the score of each week after each week: earlier weeks are not forgotten. `skill_climatology` is
-# the share of climatology's squared error that is gone. The last table has forecasts, by how many hours ahead. Their
-# skill fades within a day or two: this model reconstructs, and is [not for forecasting](../howto/forecast.md).
+# the share of climatology's squared error that the model removes. The last table has forecasts, by how many hours
+# ahead. Their skill fades within a day or two: this model reconstructs, and is [not for
+# forecasting](../howto/forecast.md).
 #
-# `--model.horizon` plans the memory for the hours that the stream may have in the end.
+# `--model.horizon` plans the memory for the length that the stream may reach, in hours.
 #
 # ## A new file arrives
 #
@@ -103,8 +104,8 @@ print(run)
 # %% [markdown]
 # ## Predict
 #
-# The files are not needed any more. The run keeps 100 numbers for each variable at each grid point, and predicts any
-# time. Predictions have the units, names and grid of the files.
+# The files are no longer needed. The run keeps 100 numbers for each variable at each grid point, and predicts any time.
+# Predictions have the units, names and grid of the files.
 
 # %%
 hours = pd.date_range("2020-01-15", "2020-01-16T12:00", freq="30min")

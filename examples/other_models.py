@@ -5,7 +5,7 @@
 #
 # Nothing in the streams and callbacks of this package needs a Gaussian process. `ContinualLearning` leads any
 # `ContinualModule` through a stream of tasks, and `TaskReport` scores every task after every task. This page trains a
-# small neural network, which forgets, and protects it in two ways, each of about ten lines.
+# small neural network, which forgets, and protects it in two ways of about ten lines each.
 
 # %%
 import logging
@@ -52,7 +52,7 @@ class Wave(PointStream):
 # %% [markdown]
 # ## A module
 #
-# A `ContinualModule` is a LightningModule with one method more: `predictive` returns a distribution and the targets, by
+# A `ContinualModule` is a LightningModule with one more method: `predictive` returns a distribution and the targets, by
 # which test points are scored. The names given to the base class are [metrics](../api/metrics.md).
 
 
@@ -111,7 +111,7 @@ class EWC(Network):
         self.register_buffer("fisher", torch.zeros_like(weights))
 
     def protection(self) -> Tensor | float:
-        """The squared change of each weight, as often as it matters."""
+        """The squared change of each weight, weighted by how much it matters."""
         change = parameters_to_vector(self.parameters()) - self.weights
         return self.strength * (self.fisher * change.square()).sum()
 

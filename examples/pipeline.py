@@ -53,7 +53,7 @@ compare()
 
 # %% [markdown]
 # The second part learns a classifier by `partial_fit`, on two moons that arrive from left to right in ten batches.
-# After the last batch it knows both moons from end to end. Where there were no points, both classes are possible.
+# After the last batch it knows both moons from end to end. Where there were no points, it remains uncertain.
 
 
 # %%

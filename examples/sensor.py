@@ -52,7 +52,7 @@ print(gp.predict_table(pd.date_range("2026-03-14T09:00", periods=5, freq="6h")).
 # ## Say what you know
 #
 # The river has a daily cycle. The kernel can say so. Dates become hours, so the period is 24. The cycle may change over
-# weeks (`RBFKernel`), and there is slow weather beside it (`MaternKernel`). It takes two weeks to tell a cycle from the
+# weeks (`RBFKernel`), and there is slow weather as well (`MaternKernel`). It takes two weeks to tell a cycle from the
 # weather, so the kernel is fitted to the first two.
 
 # %%
@@ -95,7 +95,7 @@ for title, rows in (("the outage", outage), ("the next day", arriving[:24])):
 # ## Next week
 #
 # Save the model, and go on when there are new rows: in another process, a week later. The update takes as long as the
-# first one, and the file of the model stays as large.
+# first one, and the file of the model does not grow.
 
 # %%
 better.save("river.pt")
@@ -120,7 +120,7 @@ ax.legend(frameon=False, fontsize=8, loc="upper left")
 plt.show()
 
 # %% [markdown]
-# Ahead of the data, the interval widens. What to expect of forecasts is [a page of its own](../howto/forecast.md).
+# Ahead of the data, the interval widens: see [what to expect of forecasts](../howto/forecast.md).
 #
 # ## The same without Python
 #

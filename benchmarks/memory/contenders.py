@@ -75,8 +75,10 @@ CONTENDERS: dict[str, Contender] = {
         datasets=FIELDS,
     ),
     "OHSVGP + EWC (paper)": Contender("era5_ohsvgp_paper", sizes(num_inducing=[50, 100])),
-    "GP-VAE, former networks": Contender("era5_ohsvgp", sizes(num_inducing=[50, 100]), FORMER, {"epochs_per_task": 20}),
-    "the same, one precision": Contender(
+    "GP-VAE, paper's networks": Contender(
+        "era5_ohsvgp", sizes(num_inducing=[50, 100]), FORMER, {"epochs_per_task": 20}
+    ),
+    "paper's networks, one precision": Contender(
         "era5_ohsvgp", sizes(num_inducing=[50, 100]), FORMER | {"shared_precision": True}, {"epochs_per_task": 20}
     ),
     "GP-VAE, moving cosines": Contender(

@@ -19,8 +19,8 @@ COLOURS = {
     "one GP per variable": "#0072b2",
     "one GP per EOF of the field": "#009e73",
     "OHSVGP + EWC (paper)": "#d55e00",
-    "GP-VAE, former networks": "#e6b8d0",
-    "the same, one precision": "#cc79a7",
+    "GP-VAE, paper's networks": "#e6b8d0",
+    "paper's networks, one precision": "#cc79a7",
     "GP-VAE, moving cosines": "#f5d58e",
     "field, moving cosines": "#c9a59d",
     "GP-VAE": "#e69f00",
@@ -56,7 +56,7 @@ def averages(rows: list[Row]) -> dict[tuple[str, str, str], Row]:
 def markdown(rows: list[Row]) -> str:
     """A table with a row for each data set, contender and size."""
     lines = [
-        "| data | contender | size | NLPD | RMSE | CRPS | 90 % holds | CPU s | means | precisions | networks "
+        "| data | contender | size | NLPD | RMSE | CRPS | coverage | CPU s | means | precisions | networks "
         "| protection | all numbers | share of raw | seeds |",
         "|" + "---|" * 15,
     ]
