@@ -208,7 +208,7 @@ class PredictiveGP(Transactional):
             num_samples: Number of draws.
         """
         f = self.sample(x, num_samples)
-        y = Normal(f, self.likelihood.noise.sqrt()) if hasattr(self.likelihood, "noise") else self.likelihood(f)
+        y = Normal(f, self.likelihood.noise.sqrt()) if is_gaussian(self.likelihood) else self.likelihood(f)
         return y.sample()
 
     @torch.no_grad()
