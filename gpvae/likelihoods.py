@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.distributions import Categorical, Distribution, Normal
 from torch.nn.functional import softplus
 
-from gpvae.utils.quantiles import PredictiveMixture
+from gpvae.utils.quantiles import PredictiveMixture, with_parameters
 
 COUNTS = (NegativeBinomialLikelihood, PoissonLikelihood)
 ROBUST = (StudentTLikelihood, LaplaceLikelihood)
@@ -148,7 +148,14 @@ def predictive(likelihood: Likelihood, mean: Tensor, var: Tensor) -> Distributio
     z = torch.as_tensor(nodes * math.sqrt(2), dtype=mean.dtype, device=mean.device)
     log_weights = torch.as_tensor(np.log(weights), dtype=mean.dtype, device=mean.device)
     f = mean[..., None] + var.sqrt()[..., None] * z
-    return PredictiveMixture(Categorical(logits=log_weights.expand_as(f)), likelihood(f))
+    return PredictiveMixture(Categorical(logits=log_weights.expand_as(f)), _given_nodes(likelihood, f))
+
+
+def _given_nodes(likelihood: Likelihood, f: Tensor) -> Distribution:
+    """p(y | f) at nodes `[*L, N, S]`, which lead if the parameters of the likelihood are `[*L, 1]`, for `[S, *L, N]`."""
+    if all(parameter.ndim <= 1 for parameter in likelihood.parameters()):
+        return likelihood(f)
+    return with_parameters(likelihood(f.movedim(-1, 0)), lambda parameter: parameter.movedim(0, -1))
 
 
 def _log_softplus(f: Tensor) -> Tensor:

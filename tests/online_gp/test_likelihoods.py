@@ -179,3 +179,23 @@ def test_targets_are_drawn_from_the_likelihood(likelihood: type[Likelihood]) -> 
     for probability in (0.01, 0.1, 0.9):
         below = (drawn <= predicted.icdf(torch.tensor(probability))).double().mean()
         assert float(below) == pytest.approx(probability, rel=0.1)
+
+
+@pytest.mark.parametrize("kind", [StudentTLikelihood, LaplaceLikelihood, NegativeBinomialLikelihood])
+@pytest.mark.parametrize("num", [2, 5])
+def test_likelihoods_of_several_outputs_have_their_own_parameters(kind: type[Likelihood], num: int) -> None:
+    """Predictions of each output are those of a likelihood with its parameters, also where L = N."""
+    both = kind(batch_shape=torch.Size([2])).double()
+    with torch.no_grad():
+        for parameter in both.parameters():
+            parameter[1] += 1.0
+    mean, var = torch.linspace(0, 1, 2 * num).double().reshape(2, num), torch.full((2, num), 0.3).double()
+    predicted = predictive(both, mean, var)
+    y = torch.arange(2.0 * num).double().reshape(2, num)
+    for output in range(2):
+        one = kind().double()
+        for parameter, values in zip(one.parameters(), both.parameters(), strict=True):
+            parameter.data = values.data[output]
+        expected = predictive(one, mean[output], var[output])
+        torch.testing.assert_close(predicted.log_prob(y)[output], expected.log_prob(y[output]))
+        torch.testing.assert_close(predicted.mean[output], expected.mean)
