@@ -126,20 +126,25 @@ def warn_unresolved(inducing: InducingVariables, kernel: Kernel, left: LeftOver,
 
 
 @torch.no_grad()
-def warn_far_from_mean(kernel: Kernel, noise: Tensor, x: Tensor, y: Tensor, stacklevel: int) -> bool:
+def warn_far_from_mean(kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, stacklevel: int) -> bool:
     """Warn if targets, less their prior mean, lie far from zero in prior standard deviations; return whether they do.
 
     Args:
         kernel: The kernel.
-        noise: Noise variances, broadcast to `[*L, N]`.
+        likelihood: A Gaussian likelihood.
         x: Inputs of the task, `[N, D]`.
         y: Targets less their prior mean, `[*L, N]`.
         stacklevel: Stack level of the user's code, as for `warnings.warn`.
     """
     if y.shape[-1] < MIN_POINTS:
         return False
-    spread = variance(kernel, x[_some_of(x)]).mean(-1) + noise.mean(-1)
-    distance = float((y.mean(-1).abs() / spread.sqrt()).max())
+    spread = variance(kernel, x[_some_of(x)]).mean(-1) + likelihood.noise.mean(-1)
+    weights = weights_of(likelihood)
+    if weights is None:
+        mean = y.mean(-1)
+    else:  # zero where targets are missing
+        mean = (weights * y).sum(-1) / weights.sum(-1).clamp_min(torch.finfo(y.dtype).tiny)
+    distance = float((mean.abs() / spread.sqrt()).max())
     if distance <= MAX_DISTANCE:
         return False
     warnings.warn(
@@ -180,7 +185,7 @@ def warn_misfit(
     squares = (y - predicted.mean) ** 2 / predicted.variance
     weights = weights_of(likelihood)
     excess = float(squares.mean() if weights is None else squares[weights.expand(squares.shape) > 0].mean())
-    if excess <= max(MAX_MEAN_SQUARE, chdtri(len(index), SIGNIFICANCE) / len(index)):
+    if not excess > max(MAX_MEAN_SQUARE, chdtri(len(index), SIGNIFICANCE) / len(index)):  # NaN if no weight is above 0
         return
     warnings.warn(
         f"squared residuals of this task are on average {excess:.0f} times the predictive variance: kernel and noise, "

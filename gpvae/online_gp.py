@@ -211,10 +211,10 @@ class OnlineGP(PresentedGP):
         self.left_over = LeftOver.of(self.posterior, self.kernel, likelihood, x, int(self.inputs.num_points))
         if warn_unresolved(self.inducing, self.kernel, self.left_over, stacklevel=5):
             return
-        if at_optimum and is_gaussian(likelihood):
-            far = warn_far_from_mean(self.kernel, likelihood.noise, x, y, stacklevel=6)
-            if not far:
-                warn_misfit(self.posterior, self.kernel, likelihood, x, y, stacklevel=6)
+        if not at_optimum or not is_gaussian(likelihood):
+            return
+        if not warn_far_from_mean(self.kernel, likelihood, x, y, stacklevel=6):
+            warn_misfit(self.posterior, self.kernel, likelihood, x, y, stacklevel=6)
 
     def replace_inducing(self, inducing: InducingVariables) -> "OnlineGP":
         """Continue with another family, or more variables of the same, keeping what has been learnt.
