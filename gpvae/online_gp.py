@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import Likelihood
 from torch import Tensor, nn
 
@@ -244,18 +245,23 @@ class OnlineGP(PresentedGP):
         """
         if self.awaits_fit:
             raise RuntimeError("the default kernel is fitted to the first batch: learn one before the model is saved")
-        parts = {"kernel": self.kernel, "likelihood": self.likelihood, "mean": self.mean.mean}
+        kernel, likelihood, options = self._arguments()
+        parts = {"kernel": kernel, "likelihood": likelihood, "mean": self.mean.mean}
         model: dict[str, Any] = {name: saving.to_plain(part) for name, part in parts.items()}
         model["inducing"] = [saving.to_plain(posterior.inducing) for posterior in self.posteriors]
+        state = {name: value for name, value in self.state_dict().items() if name != "unfitted"}
+        saving.save(model | {"options": options}, state, path)
+
+    def _arguments(self) -> tuple[Kernel, Likelihood, dict[str, Any]]:
+        """Kernel, likelihood and options from which the constructor builds this model again."""
         options: dict[str, Any] = {"power": self.posterior.power, "time_unit": self.inputs.time_unit}
         options["buffer_size"] = self.recent.capacity
         if self.num_outputs is not None:
             options["num_outputs"] = self.num_outputs
-        state = {name: value for name, value in self.state_dict().items() if name != "unfitted"}
-        saving.save(model | {"options": options}, state, path)
+        return self.kernel, self.likelihood, options
 
     @classmethod
-    def load(cls, path: str | Path) -> "OnlineGP":
+    def load(cls, path: str | Path) -> Self:
         """The model that `save` has written. Only known classes are built and only tensors read: no code is run.
 
         Args:

@@ -4,7 +4,6 @@ import copy
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -114,12 +113,10 @@ class Bank(PredictiveBank):
 
     def _fit(self, batch: Observations, *options: Any) -> None:
         """Build the bank: fit a kernel to a batch, and spread the members around it."""
-        if self.size is None or self.posterior.started:
-            raise ValueError(
-                "a bank is built once, before its first update"
-                if self.posterior.started
-                else "the members of this bank are given (size=None), so there is nothing to fit"
-            )
+        if self.posterior.started:
+            raise ValueError("a bank is built once, before its first update")
+        if self.size is None:
+            raise ValueError("the members of this bank are given (size=None), so there is nothing to fit")
         if len(batch) < MIN_POINTS:
             raise ValueError(
                 f"a bank is built from a batch of at least {MIN_POINTS} points, got {len(batch)}: gather more of them, "
@@ -129,10 +126,8 @@ class Bank(PredictiveBank):
         single = OnlineGP(copy.deepcopy(self.inducing), kernel, likelihood, mean=self.mean.mean).to(batch.x.device)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HyperparameterWarning)  # it is one member of many
-            single._fit(replace(batch, weights=None), *options)
-        assert self.size is not None
-        shape = grid_shape(self.size)
-        spread(self.kernel, self.likelihood, single.kernel, single.likelihood, batch.x, shape)
+            single._fit(batch, *options)
+        spread(self.kernel, self.likelihood, single.kernel, single.likelihood, batch.x, grid_shape(self.size))
         if self.mean.can_be_fitted:
             self.mean.fitted.fill_(True)
         if self.learns_scale:
@@ -142,6 +137,14 @@ class Bank(PredictiveBank):
             scale = torch.where(power > 0, power / total, torch.ones_like(total))
             self.square.copy_((PRIOR_DOF - 2) * scale.expand_as(self.square))
         self.built.fill_(True)
+
+    def _arguments(self) -> tuple[Kernel, Likelihood, dict[str, Any]]:
+        """One member, of which the constructor makes a bank of the same size, or all of them if they were given."""
+        kernel, likelihood, options = super()._arguments()
+        del options["buffer_size"]
+        if self.size is not None:
+            kernel, likelihood = member_kernel(kernel, 0), member_likelihood(likelihood, 0)
+        return kernel, likelihood, options | {"size": self.size}
 
     def _prepare(self, batch: Observations) -> None:
         if not self.built:

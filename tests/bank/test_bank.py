@@ -2,6 +2,8 @@
 
 import copy
 import math
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -350,3 +352,28 @@ def test_misuse_is_refused() -> None:
         Bank(CosS(5), rbf(), gaussian(), size=None)
     with pytest.raises(ValueError, match="Gaussian likelihood"):
         Bank(CosS(5), rbf(), PoissonLikelihood(), size=2).predict(x, joint=True)
+
+
+@pytest.mark.parametrize("make", [lambda: Bank(CosS(12), rbf(), gaussian(), size=8), lambda: given(12, power=0.5)])
+@pytest.mark.parametrize("num_batches", [0, 2])
+def test_a_bank_is_saved_and_loaded(make: Callable[[], Bank], num_batches: int, tmp_path: Path) -> None:
+    """Before its first update, when its members are not known yet, and later; it goes on to the same bits."""
+    data = batches()
+    bank = learnt(make(), data[:num_batches])
+    bank.save(tmp_path / "bank.pt")
+    loaded = Bank.load(tmp_path / "bank.pt")
+    x, y = data[2]
+    assert torch.equal(bank.update(x, y).predict(x).mean, loaded.update(x, y).predict(x).mean)
+    assert torch.equal(bank.weights, loaded.weights)
+    assert bank.kernel.batch_shape == loaded.kernel.batch_shape
+
+
+def test_a_bank_of_several_outputs_and_a_sum_of_kernels_is_saved(tmp_path: Path) -> None:
+    kernel = ScaleKernel(RBFKernel() + MaternKernel(batch_shape=torch.Size([2])), batch_shape=torch.Size([2]))
+    bank = Bank("auto", kernel, GaussianLikelihood(batch_shape=torch.Size([2])), size=6, num_inducing=12)
+    x, y = wave(60)
+    bank.update(x, torch.stack([y, -y])).save(tmp_path / "bank.pt")
+    loaded = Bank.load(tmp_path / "bank.pt")
+    assert torch.equal(bank.predict(x).mean, loaded.predict(x).mean)
+    with pytest.raises(ValueError, match="is not a model that can be loaded"):
+        OnlineGP.load(tmp_path / "bank.pt")
