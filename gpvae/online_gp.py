@@ -21,6 +21,7 @@ from gpvae.predictive_gp import Arrays
 from gpvae.presented_gp import PresentedGP
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils import checks
+from gpvae.utils.threads import one_at_a_time
 
 #: Maximum number of points to whose exact evidence hyperparameters are fitted.
 MAX_EXACT = 2000
@@ -113,7 +114,7 @@ class OnlineGP(PresentedGP):
         train_hyperparameters: bool = False,
         batch_size: int | None = None,
         progress: bool = False,
-    ) -> "OnlineGP":
+    ) -> Self:
         """Absorb a batch. On any error the model stays as it was.
 
         With a Gaussian likelihood the posterior has a closed form, and gradient steps are taken only to train inducing
@@ -143,7 +144,8 @@ class OnlineGP(PresentedGP):
                 self._consolidate(points, training)
         return self
 
-    def consolidate(self) -> "OnlineGP":
+    @one_at_a_time
+    def consolidate(self) -> Self:
         """Consolidate the points that wait in the buffer now. On any error the model stays as it was."""
         if len(self.recent):
             self._consolidate(self.recent.observations(self._noise), Training())
@@ -217,7 +219,8 @@ class OnlineGP(PresentedGP):
         if not warn_far_from_mean(self.kernel, likelihood, x, y, stacklevel=6):
             warn_misfit(self.posterior, self.kernel, likelihood, x, y, stacklevel=6)
 
-    def replace_inducing(self, inducing: InducingVariables) -> "OnlineGP":
+    @one_at_a_time
+    def replace_inducing(self, inducing: InducingVariables) -> Self:
         """Continue with another family, or more variables of the same, keeping what has been learnt.
 
         Args:
@@ -234,6 +237,7 @@ class OnlineGP(PresentedGP):
         warn_unresolved(self.inducing, self.kernel, self.left_over, stacklevel=3)
         return self
 
+    @one_at_a_time
     def save(self, path: str | Path) -> None:
         """Write the model to a file: classes by name, their arguments, and the state. `OnlineGP.load` reads it.
 

@@ -211,6 +211,7 @@ class PredictiveGP(Transactional):
         y = Normal(f, self.likelihood.noise.sqrt()) if is_gaussian(self.likelihood) else self.likelihood(f)
         return y.sample()
 
+    @one_at_a_time
     @torch.no_grad()
     def reconstruct(self, x: Arrays) -> Normal:
         """The finite-basis reconstruction f ≈ Σ u_m g_m(x), u ~ q(u) (section 3.2 and appendix C).

@@ -4,7 +4,7 @@ import copy
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import torch
 from gpytorch.kernels import Kernel
@@ -34,6 +34,7 @@ from gpvae.online_gp import OnlineGP
 from gpvae.predictive_gp import Arrays
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils.linalg import JitterWarning
+from gpvae.utils.threads import one_at_a_time
 
 #: Maximum number of members: 6 lengthscales at 4 noise levels.
 DEFAULT_SIZE = 24
@@ -150,7 +151,7 @@ class Bank(PredictiveBank):
         if not self.built:
             self._fit(batch.complete())
 
-    def update(self, x: Arrays, y: Arrays, *, train_hyperparameters: bool = False, **options: Any) -> "Bank":
+    def update(self, x: Arrays, y: Arrays, *, train_hyperparameters: bool = False, **options: Any) -> Self:
         """Absorb a batch; see `OnlineGP.update`. The bank is built from the first one.
 
         Args:
@@ -219,7 +220,8 @@ class Bank(PredictiveBank):
         )
         warn_unresolved(self.inducing, self.strongest()[0], self.left_over, stacklevel=5)
 
-    def replace_inducing(self, inducing: InducingVariables) -> "Bank":
+    @one_at_a_time
+    def replace_inducing(self, inducing: InducingVariables) -> Self:
         """Continue with another family, or more variables of the same, keeping what has been learnt."""
         kept = slice(int(self.best), int(self.best) + 1)
         for name in ("log_weights", "dof", "square"):

@@ -14,6 +14,7 @@ from gpvae.predictive_gp import Arrays
 from gpvae.utils import checks
 from gpvae.utils.describe import describe
 from gpvae.utils.linalg import cholesky, matvec
+from gpvae.utils.threads import one_at_a_time
 from gpvae.utils.transactional import LARGEST
 
 
@@ -66,6 +67,7 @@ class PredictiveBank(OnlineGP):
         self.strongest()
         super().check_predictions()
 
+    @one_at_a_time
     def strongest(self) -> tuple[Kernel, Likelihood]:
         """Kernel and likelihood of the member with the largest weight, scale included, for use in other models."""
         index = self.strongest_member
@@ -75,11 +77,13 @@ class PredictiveBank(OnlineGP):
             kernel, likelihood = scaled_kernel(kernel, scale), scaled_likelihood(likelihood, scale)
         return kernel, likelihood
 
+    @one_at_a_time
     @torch.no_grad()
     def bound(self) -> Tensor:
         """Log density that the bank predicted for all data so far, batch by batch, `[*L]`."""
         return self.log_weights[int(self.best)].logsumexp(0)
 
+    @one_at_a_time
     def latent(self, x: Arrays, joint: bool = False) -> Distribution:
         """The posterior of f, a mixture over the members: marginals `[*L, N]`, or their joint distribution.
 
@@ -101,6 +105,7 @@ class PredictiveBank(OnlineGP):
         assert isinstance(f, MultivariateNormal)
         return f.mean, self.scale[..., None, None] * f.covariance_matrix
 
+    @one_at_a_time
     def predict(self, x: Arrays, *, noise: Arrays | float | None = None, joint: bool = False) -> Distribution:
         """The predictive distribution of y at each input, a mixture over the members.
 
@@ -127,6 +132,7 @@ class PredictiveBank(OnlineGP):
         """Noise variances of the members, `[B, *L, 1]`."""
         return (self.likelihood.noise * self.scale[..., None]).detach()
 
+    @one_at_a_time
     @torch.no_grad()
     def sample(self, x: Arrays, num_samples: int = 1, seed: int | None = None) -> Tensor:
         """Draw functions f from the posterior, each from a member drawn by weight, `[num_samples, *L, N]`.
@@ -151,6 +157,7 @@ class PredictiveBank(OnlineGP):
             samples = torch.where((member == index)[..., None], mean[index] + matvec(L, z), samples)
         return samples, member
 
+    @one_at_a_time
     @torch.no_grad()
     def sample_targets(self, x: Arrays, num_samples: int = 1) -> Tensor:
         """Draw observations y, jointly over the inputs; see `OnlineGP.sample_targets`."""
@@ -160,6 +167,7 @@ class PredictiveBank(OnlineGP):
         noise = self._noise_of_members().expand(*self.kernel.batch_shape, 1)[..., 0].gather(0, member)
         return Normal(f, noise.sqrt()[..., None]).sample()
 
+    @one_at_a_time
     @torch.no_grad()
     def reconstruct(self, x: Arrays) -> Distribution:  # type: ignore[override]
         """The finite-basis reconstruction, a mixture over the members; see `OnlineGP.reconstruct`."""
