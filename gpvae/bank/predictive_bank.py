@@ -94,6 +94,10 @@ class PredictiveBank(OnlineGP):
         log_weights = self.log_weights[int(self.best)]
         return joint_mixture(log_weights, *self._joint_members(x)) if joint else mixture(log_weights, self._members(x))
 
+    def _query(self, x: Arrays) -> Tensor:
+        """Inputs to predict at; a batch of them is refused, because the members are the leading axis of mixtures."""
+        return self._checked_inputs(x)
+
     def _members(self, x: Arrays) -> Normal:
         """The posterior of f of every member, `[B, *L, N]`."""
         f = super().latent(x)

@@ -342,6 +342,9 @@ def test_misuse_is_refused() -> None:
     with pytest.raises(ValueError, match="not trained"):
         bank.update(x, y, train_hyperparameters=True)
     bank.update(x, y)
+    for joint in (False, True):
+        with pytest.raises(ValueError, match=r"x must be \[N\] or \[N, D\], got shape \(2, 15, 1\)"):
+            bank.predict(x.reshape(2, 15, 1), joint=joint)
     with pytest.raises(ValueError, match="before its first update"):
         bank.fit_hyperparameters(x, y)
     with pytest.raises(ValueError, match="given"):
