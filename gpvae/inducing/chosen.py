@@ -122,8 +122,8 @@ class ChosenCosines(TimeMemory):
         """Plain cosines `[N, M]` at times `[N]`, and the waves that they modulate, `[N, D]`."""
         parts = [plain]
         for period in self.periods:
-            phase = 2 * math.pi * (x / period)[:, None]
-            parts += [math.sqrt(2) * wave * plain[:, :NUM_MODULATIONS] for wave in (phase.cos(), phase.sin())]
+            phase = 2 * math.pi * (x / period)[..., None]
+            parts += [math.sqrt(2) * wave * plain[..., :NUM_MODULATIONS] for wave in (phase.cos(), phase.sin())]
         return torch.cat(parts, -1)
 
     def _num_nodes(self, kernel: Kernel) -> int:
