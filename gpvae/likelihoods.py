@@ -43,6 +43,12 @@ def check_likelihood(likelihood: Likelihood) -> None:
         )
 
 
+def batch_shape(likelihood: Likelihood) -> torch.Size:
+    """The batch shape `*L` of a likelihood, whose parameters are `[*L, 1]`."""
+    shapes = [parameter.shape for parameter in likelihood.parameters()]
+    return torch.broadcast_shapes(*(shape[:-1] for shape in shapes if shape[-1:] == (1,)))
+
+
 def scale_of_function(likelihood: Likelihood, y: Tensor) -> float:
     """Approximate mean square of f for given targets; 1 if the targets do not determine it."""
     power = float((y**2).mean())
@@ -152,8 +158,8 @@ def predictive(likelihood: Likelihood, mean: Tensor, var: Tensor) -> Distributio
 
 
 def _given_nodes(likelihood: Likelihood, f: Tensor) -> Distribution:
-    """p(y | f) at nodes `[*L, N, S]`, which lead if the parameters of the likelihood are `[*L, 1]`, for `[S, *L, N]`."""
-    if all(parameter.ndim <= 1 for parameter in likelihood.parameters()):
+    """p(y | f) at nodes `[*L, N, S]`; parameters `[*L, 1]` of a likelihood broadcast with `[S, *L, N]`."""
+    if not batch_shape(likelihood):
         return likelihood(f)
     return with_parameters(likelihood(f.movedim(-1, 0)), lambda parameter: parameter.movedim(0, -1))
 
