@@ -119,6 +119,14 @@ class PredictiveGP(Transactional):
                 return self.outputs.joint(*self._joint_moments(x))
             return self._marginals(self._query(x))
 
+    def forward(self, x: Arrays) -> Distribution:
+        """The joint posterior of f: `gp(x)`, and with it `gp.likelihood(gp(x))`, as for a model of gpytorch.
+
+        Args:
+            x: Inputs, see `latent`.
+        """
+        return self.latent(x, joint=True)
+
     def _marginals(self, x: Tensor) -> Normal:
         """The marginals of f at inputs that have been checked."""
         process = self._process()
