@@ -1,6 +1,7 @@
 """An online Gaussian process with a bank of kernels."""
 
 import copy
+import math
 import time
 import warnings
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from gpvae.hyperparameters import HyperparameterWarning
 from gpvae.hyperparameters.prior_mean import PriorMean
 from gpvae.inducing import InducingVariables
 from gpvae.inference import Training, absorb
+from gpvae.kernels import variance
 from gpvae.likelihoods import PointLikelihood, is_gaussian, weights_of
 from gpvae.methods import build_kernel
 from gpvae.observations import Observations
@@ -108,7 +110,7 @@ class Bank(PredictiveBank):
         self.learns_scale = gaussian and all(p.requires_grad for p in likelihood.parameters())
         shape = (len(self.posteriors), *self.kernel.batch_shape)
         self.register_buffer("built", torch.tensor(size is None))
-        self.register_buffer("log_weights", torch.zeros(shape, dtype=torch.float64) - torch.tensor(shape[1]).log())
+        self.register_buffer("log_weights", torch.full(shape, -math.log(shape[1]), dtype=torch.float64))
         self.register_buffer("dof", torch.full(shape, PRIOR_DOF, dtype=torch.float64))
         self.register_buffer("square", torch.full(shape, PRIOR_DOF - 2, dtype=torch.float64))
 
@@ -133,7 +135,7 @@ class Bank(PredictiveBank):
             self.mean.fitted.fill_(True)
         if self.learns_scale:
             power = ((batch.y - self.mean(batch.x)) ** 2).mean(-1)  # [*L]
-            total = self.kernel(batch.x[:1].expand(*self.kernel.batch_shape, 1, -1), diag=True)[..., 0].detach()
+            total = variance(self.kernel, batch.x[:1])[..., 0].detach()
             total = total + self.likelihood.noise[..., 0].detach()
             scale = torch.where(power > 0, power / total, torch.ones_like(total))
             self.square.copy_((PRIOR_DOF - 2) * scale.expand_as(self.square))

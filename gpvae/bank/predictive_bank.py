@@ -180,10 +180,9 @@ class PredictiveBank(OnlineGP):
 
     def __repr__(self) -> str:
         """Number of members, the strongest of them, memory, and the time of the last update."""
-        families = [f"{type(p.inducing).__name__}({p.inducing.num_inducing})" for p in self.posteriors]
         kernel, likelihood = self.strongest()
         weight = float(self.weights.reshape(self.num_members, -1).mean(-1).max())
-        parts = [families[0] if len(families) == 1 else f"[{', '.join(families)}]", f"{self.num_members} members"]
+        parts = [self._families, f"{self.num_members} members"]
         if self.built:
             parts.append(f"strongest ({weight:.0%}): {describe(kernel)}, {describe(likelihood)}")
         taken = "" if self.seconds is None else f", {self.seconds:.2g} s for the last update"

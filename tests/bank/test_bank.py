@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.distributions import Bernoulli, MultivariateNormal, Normal
 
 from gpvae import Bank, OnlineGP
-from gpvae.inducing import CosS, LegS, LegSPath, PivotedPoints
+from gpvae.inducing import CosS, LegS, LegSPath, LegT, PivotedPoints
 from gpvae.kernels import covariance
 from tests.toys import FAMILIES, gaussian, matern, rbf, wave
 
@@ -291,6 +291,7 @@ def test_the_state_of_a_bank_goes_into_another() -> None:
     """Within the stream and before it; both go on to the same bits."""
     data = batches()
     bank, other = (Bank(CosS(12), rbf(), gaussian(), size=8) for _ in range(2))
+    assert abs(float(bank.bound())) < 1e-14
     other.load_state_dict(bank.state_dict())
     assert not other.built
     learnt(bank, data[:2])
@@ -325,6 +326,7 @@ def test_more_variables_keep_what_was_learnt() -> None:
 
 
 def test_repr_tells_members_memory_and_time() -> None:
+    assert "Bank(CosS(8) + LegT(4), 8 members; " in repr(Bank(CosS(8) + LegT(4), rbf(), gaussian(), size=8))
     bank = Bank(CosS(12), rbf(), gaussian(), size=8)
     assert "Bank(CosS(12), 8 members; 0 points learnt; " in repr(bank)
     text = repr(learnt(bank, batches()))
