@@ -15,9 +15,9 @@ from gpvae.likelihoods import is_gaussian, predictive, some_points, weights_of
 from gpvae.sites import residual_variance
 from gpvae.streaming import StreamingPosterior
 
-#: Nats a point that transports may lose of past data, and that variables may leave over of new data.
+#: Nats per point that transports may lose of past data, and that variables may leave unexplained of new data.
 MAX_LOST, MAX_UNEXPLAINED = 0.07, 0.5
-#: Nats in all below which neither matters.
+#: Total nats below which neither matters.
 NEGLIGIBLE = 8.0
 #: Minimum share of the prior variance that the inducing variables should explain.
 MIN_RESOLVED = 0.9
@@ -43,11 +43,11 @@ class MisfitWarning(UserWarning):
 
 @dataclass(frozen=True)
 class LeftOver:
-    """What the inducing variables cannot follow.
+    """What the inducing variables cannot represent, of past and of new data.
 
     Attributes:
-        lost: What transports have lost of past data, ½ tr(G R), in nats a point of the stream.
-        unexplained: What is left of the prior variance at new data, ½ (kff - qff) / noise, in nats a point.
+        lost: What transports have lost of past data, ½ tr(G R), in nats per point of the stream.
+        unexplained: What is left of the prior variance at new data, ½ (kff - qff) / noise, in nats per point.
         share: The same as a share of the prior variance.
         num_points: Number of points of the stream so far.
         num_new: Number of new data.
@@ -100,12 +100,12 @@ class LeftOver:
 
 
 def warn_unresolved(inducing: InducingVariables, kernel: Kernel, left: LeftOver, stacklevel: int) -> bool:
-    """Warn if the variables leave too much over, and advise a number; return whether they do.
+    """Warn if the variables are too few, and suggest a number; return whether they are.
 
     Args:
         inducing: The family.
         kernel: The kernel.
-        left: What they leave over.
+        left: What they cannot represent.
         stacklevel: Stack level of the user's code, as for `warnings.warn`.
     """
     if not left.too_much:
@@ -116,9 +116,9 @@ def warn_unresolved(inducing: InducingVariables, kernel: Kernel, left: LeftOver,
         advice = f"; about {enough} would resolve it"
         advice += "" if least < MAX_ADVISED else ": points, or a memory with a window, may be a better choice"
     warnings.warn(
-        f"{inducing.num_inducing} {type(inducing).__name__} variables are too few for this stream and kernel: measured "
-        f"against the noise, they leave {left.unexplained:.2g} nats a point of new data over, and have lost "
-        f"{left.lost:.2g} of past data{advice}",
+        f"{inducing.num_inducing} {type(inducing).__name__} variables are too few for this stream and kernel: relative "
+        f"to the noise, they leave {left.unexplained:.2g} nats per point of new data unexplained, and have lost "
+        f"{left.lost:.2g} per point of past data{advice}",
         ResolutionWarning,
         stacklevel=stacklevel,
     )

@@ -138,7 +138,7 @@ class OnlineGP(PresentedGP):
             points = self.recent.joined(batch, self._noise)
             leaps = self.posterior.started and self.inputs.leaps(batch.x)
             self.inputs.record(batch.x)
-            if len(batch) == 1 and len(points) < self.recent.capacity and not (leaps or training.is_asked_for):
+            if len(batch) == 1 and len(points) < self.recent.capacity and not (leaps or training.any_given):
                 self._hold(points)
             else:
                 self._consolidate(points, training)

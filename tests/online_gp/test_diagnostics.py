@@ -71,7 +71,7 @@ def test_other_likelihoods_are_left_alone() -> None:
 def test_too_few_variables_in_many_dimensions_warn(inducing: InducingVariables) -> None:
     """What is left over is judged against the noise, which needs no spectrum and no time."""
     x = torch.rand(300, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    with pytest.warns(ResolutionWarning, match=r"leave \d+ nats a point of new data over.*take more"):
+    with pytest.warns(ResolutionWarning, match=r"leave \d+ nats per point of new data unexplained.*take more"):
         OnlineGP(inducing, rbf(0.5), gaussian(0.01)).update(x, torch.sin(6 * x).sum(-1))
     OnlineGP(PivotedPoints(20), rbf(40.0), gaussian(0.01)).update(x, 0.1 * x.sum(-1))  # a smooth kernel is no reason
 
