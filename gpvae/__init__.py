@@ -29,7 +29,7 @@ __all__ = [
     "load",
 ]
 
-#: Modules of the names above, imported when first asked for: `gpvae --version` needs no torch.
+#: Modules of the names above, imported on first access: `gpvae --version` needs no torch.
 _MODULES = {
     "Bank": "gpvae.bank",
     "HyperparameterWarning": "gpvae.hyperparameters",

@@ -15,9 +15,9 @@ from gpvae.likelihoods import is_gaussian, predictive, some_points, weights_of
 from gpvae.sites import residual_variance
 from gpvae.streaming import StreamingPosterior
 
-#: Nats a point that transports may lose of past data, and that variables may leave over of new data.
+#: Nats per point that transports may lose of past data, and that variables may leave unexplained of new data.
 MAX_LOST, MAX_UNEXPLAINED = 0.07, 0.5
-#: Nats in all below which neither matters.
+#: Total nats below which neither matters.
 NEGLIGIBLE = 8.0
 #: Minimum share of the prior variance that the inducing variables should explain.
 MIN_RESOLVED = 0.9
@@ -43,11 +43,11 @@ class MisfitWarning(UserWarning):
 
 @dataclass(frozen=True)
 class LeftOver:
-    """What the inducing variables cannot follow.
+    """What the inducing variables cannot represent, of past and of new data.
 
     Attributes:
-        lost: What transports have lost of past data, ½ tr(G R), in nats a point of the stream.
-        unexplained: What is left of the prior variance at new data, ½ (kff - qff) / noise, in nats a point.
+        lost: What transports have lost of past data, ½ tr(G R), in nats per point of the stream.
+        unexplained: What is left of the prior variance at new data, ½ (kff - qff) / noise, in nats per point.
         share: The same as a share of the prior variance.
         num_points: Number of points of the stream so far.
         num_new: Number of new data.
@@ -100,12 +100,12 @@ class LeftOver:
 
 
 def warn_unresolved(inducing: InducingVariables, kernel: Kernel, left: LeftOver, stacklevel: int) -> bool:
-    """Warn if the variables leave too much over, and advise a number; return whether they do.
+    """Warn if the variables are too few, and suggest a number; return whether they are.
 
     Args:
         inducing: The family.
         kernel: The kernel.
-        left: What they leave over.
+        left: What they cannot represent.
         stacklevel: Stack level of the user's code, as for `warnings.warn`.
     """
     if not left.too_much:
@@ -116,9 +116,9 @@ def warn_unresolved(inducing: InducingVariables, kernel: Kernel, left: LeftOver,
         advice = f"; about {enough} would resolve it"
         advice += "" if least < MAX_ADVISED else ": points, or a memory with a window, may be a better choice"
     warnings.warn(
-        f"{inducing.num_inducing} {type(inducing).__name__} variables are too few for this stream and kernel: measured "
-        f"against the noise, they leave {left.unexplained:.2g} nats a point of new data over, and have lost "
-        f"{left.lost:.2g} of past data{advice}",
+        f"{inducing.num_inducing} {type(inducing).__name__} variables are too few for this stream and kernel: relative "
+        f"to the noise, they leave {left.unexplained:.2g} nats per point of new data unexplained, and have lost "
+        f"{left.lost:.2g} per point of past data{advice}",
         ResolutionWarning,
         stacklevel=stacklevel,
     )
@@ -126,20 +126,25 @@ def warn_unresolved(inducing: InducingVariables, kernel: Kernel, left: LeftOver,
 
 
 @torch.no_grad()
-def warn_far_from_mean(kernel: Kernel, noise: Tensor, x: Tensor, y: Tensor, stacklevel: int) -> bool:
+def warn_far_from_mean(kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor, stacklevel: int) -> bool:
     """Warn if targets, less their prior mean, lie far from zero in prior standard deviations; return whether they do.
 
     Args:
         kernel: The kernel.
-        noise: Noise variances, broadcast to `[*L, N]`.
+        likelihood: A Gaussian likelihood.
         x: Inputs of the task, `[N, D]`.
         y: Targets less their prior mean, `[*L, N]`.
         stacklevel: Stack level of the user's code, as for `warnings.warn`.
     """
     if y.shape[-1] < MIN_POINTS:
         return False
-    spread = variance(kernel, x[_some_of(x)]).mean(-1) + noise.mean(-1)
-    distance = float((y.mean(-1).abs() / spread.sqrt()).max())
+    spread = variance(kernel, x[_some_of(x)]).mean(-1) + likelihood.noise.mean(-1)
+    weights = weights_of(likelihood)
+    if weights is None:
+        mean = y.mean(-1)
+    else:  # zero where targets are missing
+        mean = (weights * y).sum(-1) / weights.sum(-1).clamp_min(torch.finfo(y.dtype).tiny)
+    distance = float((mean.abs() / spread.sqrt()).max())
     if distance <= MAX_DISTANCE:
         return False
     warnings.warn(
@@ -180,7 +185,7 @@ def warn_misfit(
     squares = (y - predicted.mean) ** 2 / predicted.variance
     weights = weights_of(likelihood)
     excess = float(squares.mean() if weights is None else squares[weights.expand(squares.shape) > 0].mean())
-    if excess <= max(MAX_MEAN_SQUARE, chdtri(len(index), SIGNIFICANCE) / len(index)):
+    if not excess > max(MAX_MEAN_SQUARE, chdtri(len(index), SIGNIFICANCE) / len(index)):  # NaN if no weight is above 0
         return
     warnings.warn(
         f"squared residuals of this task are on average {excess:.0f} times the predictive variance: kernel and noise, "

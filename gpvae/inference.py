@@ -53,12 +53,12 @@ class Training:
         return self.batch_size is not None and self.batch_size < num_data
 
     @property
-    def is_asked_for(self) -> bool:
+    def any_given(self) -> bool:
         """Whether any option of training is given."""
-        return self.asks_for_adam or self.train_hyperparameters
+        return self.adam_given or self.train_hyperparameters
 
     @property
-    def asks_for_adam(self) -> bool:
+    def adam_given(self) -> bool:
         """Whether steps, learning rate or minibatches are given."""
         return not (self.steps is None and self.lr is None and self.batch_size is None)
 
@@ -79,7 +79,7 @@ def absorb(
     trained = [p for p in posterior.inducing.parameters() if p.requires_grad]
     if training.train_hyperparameters:
         trained += [p for m in (kernel, likelihood) for p in m.parameters() if p.requires_grad]
-    by_adam = training.takes_minibatches(len(x)) or (training.asks_for_adam and not trained)
+    by_adam = training.takes_minibatches(len(x)) or (training.adam_given and not trained)
     with only_training(trained, kernel, likelihood, posterior):
         if by_adam and not is_gaussian(likelihood):
             _train_free_form(posterior, kernel, likelihood, x, y, training, trained)

@@ -28,7 +28,7 @@ MAX_MIXTURES = 64
 class _OverTime(Kernel):
     """A kernel of variance one over inputs of one dimension.
 
-    Gpytorch compares all inputs before it computes distances, to spare itself a matrix product.
+    Distances are computed directly: gpytorch first compares all inputs, to save a matrix product if they are equal.
     """
 
     def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **params: Any) -> Tensor:
@@ -100,7 +100,7 @@ def check_kernel(kernel: Kernel) -> None:
 
 
 def check_input_dim(kernel: Kernel, dim: int) -> None:
-    """Raise unless the kernel is made for inputs of so many dimensions.
+    """Raise unless the kernel takes inputs of `dim` dimensions.
 
     Raises:
         ValueError: `ard_num_dims` or `active_dims` of some part do not fit; the message has their values.
@@ -227,11 +227,10 @@ def _mixture_components(kernel: SpectralMixtureKernel) -> list[Component]:
         raise UnsupportedKernelError(
             f"a spectral mixture of {num} in {dim} dimensions has {num**dim:,} terms, more than {MAX_MIXTURES}"
         )
-    dims = torch.arange(dim)
     parts = []
     for choice in itertools.product(range(num), repeat=dim):
         mean, scale = (
-            torch.stack([value[..., q, 0, d] for q, d in zip(choice, dims, strict=True)], -1)[..., None, :]
+            torch.stack([value[..., q, 0, d] for d, q in enumerate(choice)], -1)[..., None, :]
             for value in (kernel.mixture_means, kernel.mixture_scales)
         )
         weight = reduce(mul, (kernel.mixture_weights[..., q] for q in choice))

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.distributions import Categorical, Distribution, Normal
 from torch.nn.functional import softplus
 
-from gpvae.utils.quantiles import PredictiveMixture
+from gpvae.utils.quantiles import PredictiveMixture, with_parameters
 
 COUNTS = (NegativeBinomialLikelihood, PoissonLikelihood)
 ROBUST = (StudentTLikelihood, LaplaceLikelihood)
@@ -41,6 +41,12 @@ def check_likelihood(likelihood: Likelihood) -> None:
             f"{type(likelihood).__name__} is not supported; use gpytorch's GaussianLikelihood, StudentTLikelihood or "
             "LaplaceLikelihood (outliers), BernoulliLikelihood, PoissonLikelihood or NegativeBinomialLikelihood"
         )
+
+
+def batch_shape(likelihood: Likelihood) -> torch.Size:
+    """The batch shape `*L` of a likelihood, whose parameters are `[*L, 1]`."""
+    shapes = [parameter.shape for parameter in likelihood.parameters()]
+    return torch.broadcast_shapes(*(shape[:-1] for shape in shapes if shape[-1:] == (1,)))
 
 
 def scale_of_function(likelihood: Likelihood, y: Tensor) -> float:
@@ -148,7 +154,14 @@ def predictive(likelihood: Likelihood, mean: Tensor, var: Tensor) -> Distributio
     z = torch.as_tensor(nodes * math.sqrt(2), dtype=mean.dtype, device=mean.device)
     log_weights = torch.as_tensor(np.log(weights), dtype=mean.dtype, device=mean.device)
     f = mean[..., None] + var.sqrt()[..., None] * z
-    return PredictiveMixture(Categorical(logits=log_weights.expand_as(f)), likelihood(f))
+    return PredictiveMixture(Categorical(logits=log_weights.expand_as(f)), _given_nodes(likelihood, f))
+
+
+def _given_nodes(likelihood: Likelihood, f: Tensor) -> Distribution:
+    """p(y | f) at nodes `[*L, N, S]`; parameters `[*L, 1]` of a likelihood broadcast with `[S, *L, N]`."""
+    if not batch_shape(likelihood):
+        return likelihood(f)
+    return with_parameters(likelihood(f.movedim(-1, 0)), lambda parameter: parameter.movedim(0, -1))
 
 
 def _log_softplus(f: Tensor) -> Tensor:

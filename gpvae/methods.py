@@ -159,8 +159,8 @@ def _build_family(
     parameters = [p for p in inspect.signature(family).parameters if p != "num_inducing"]
     for option in options:
         checks.choice(f"an option of {name}", option, parameters)
-    asked = {key: value for key, value in known.items() if key in parameters}
+    accepted = {key: value for key, value in known.items() if key in parameters}
     try:
-        return family(num_inducing, **{**asked, **options})
+        return family(num_inducing, **{**accepted, **options})
     except TypeError as error:  # an argument without a default
         raise ValueError(f"{name} cannot be built: {error}; pass it in the options of the family") from error

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from gpytorch.kernels import Kernel
 from gpytorch.likelihoods import Likelihood
 from torch import Tensor, nn
 
@@ -20,6 +21,7 @@ from gpvae.predictive_gp import Arrays
 from gpvae.presented_gp import PresentedGP
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils import checks
+from gpvae.utils.threads import one_at_a_time
 
 #: Maximum number of points to whose exact evidence hyperparameters are fitted.
 MAX_EXACT = 2000
@@ -112,7 +114,7 @@ class OnlineGP(PresentedGP):
         train_hyperparameters: bool = False,
         batch_size: int | None = None,
         progress: bool = False,
-    ) -> "OnlineGP":
+    ) -> Self:
         """Absorb a batch. On any error the model stays as it was.
 
         With a Gaussian likelihood the posterior has a closed form, and gradient steps are taken only to train inducing
@@ -136,13 +138,14 @@ class OnlineGP(PresentedGP):
             points = self.recent.joined(batch, self._noise)
             leaps = self.posterior.started and self.inputs.leaps(batch.x)
             self.inputs.record(batch.x)
-            if len(batch) == 1 and len(points) < self.recent.capacity and not (leaps or training.is_asked_for):
+            if len(batch) == 1 and len(points) < self.recent.capacity and not (leaps or training.any_given):
                 self._hold(points)
             else:
                 self._consolidate(points, training)
         return self
 
-    def consolidate(self) -> "OnlineGP":
+    @one_at_a_time
+    def consolidate(self) -> Self:
         """Consolidate the points that wait in the buffer now. On any error the model stays as it was."""
         if len(self.recent):
             self._consolidate(self.recent.observations(self._noise), Training())
@@ -211,12 +214,13 @@ class OnlineGP(PresentedGP):
         self.left_over = LeftOver.of(self.posterior, self.kernel, likelihood, x, int(self.inputs.num_points))
         if warn_unresolved(self.inducing, self.kernel, self.left_over, stacklevel=5):
             return
-        if at_optimum and is_gaussian(likelihood):
-            far = warn_far_from_mean(self.kernel, likelihood.noise, x, y, stacklevel=6)
-            if not far:
-                warn_misfit(self.posterior, self.kernel, likelihood, x, y, stacklevel=6)
+        if not at_optimum or not is_gaussian(likelihood):
+            return
+        if not warn_far_from_mean(self.kernel, likelihood, x, y, stacklevel=6):
+            warn_misfit(self.posterior, self.kernel, likelihood, x, y, stacklevel=6)
 
-    def replace_inducing(self, inducing: InducingVariables) -> "OnlineGP":
+    @one_at_a_time
+    def replace_inducing(self, inducing: InducingVariables) -> Self:
         """Continue with another family, or more variables of the same, keeping what has been learnt.
 
         Args:
@@ -233,6 +237,7 @@ class OnlineGP(PresentedGP):
         warn_unresolved(self.inducing, self.kernel, self.left_over, stacklevel=3)
         return self
 
+    @one_at_a_time
     def save(self, path: str | Path) -> None:
         """Write the model to a file: classes by name, their arguments, and the state. `OnlineGP.load` reads it.
 
@@ -244,18 +249,23 @@ class OnlineGP(PresentedGP):
         """
         if self.awaits_fit:
             raise RuntimeError("the default kernel is fitted to the first batch: learn one before the model is saved")
-        parts = {"kernel": self.kernel, "likelihood": self.likelihood, "mean": self.mean.mean}
+        kernel, likelihood, options = self._arguments()
+        parts = {"kernel": kernel, "likelihood": likelihood, "mean": self.mean.mean}
         model: dict[str, Any] = {name: saving.to_plain(part) for name, part in parts.items()}
         model["inducing"] = [saving.to_plain(posterior.inducing) for posterior in self.posteriors]
+        state = {name: value for name, value in self.state_dict().items() if name != "unfitted"}
+        saving.save(model | {"options": options}, state, path)
+
+    def _arguments(self) -> tuple[Kernel, Likelihood, dict[str, Any]]:
+        """Kernel, likelihood and options from which the constructor builds this model again."""
         options: dict[str, Any] = {"power": self.posterior.power, "time_unit": self.inputs.time_unit}
         options["buffer_size"] = self.recent.capacity
         if self.num_outputs is not None:
             options["num_outputs"] = self.num_outputs
-        state = {name: value for name, value in self.state_dict().items() if name != "unfitted"}
-        saving.save(model | {"options": options}, state, path)
+        return self.kernel, self.likelihood, options
 
     @classmethod
-    def load(cls, path: str | Path) -> "OnlineGP":
+    def load(cls, path: str | Path) -> Self:
         """The model that `save` has written. Only known classes are built and only tensors read: no code is run.
 
         Args:

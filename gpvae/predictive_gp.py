@@ -119,6 +119,14 @@ class PredictiveGP(Transactional):
                 return self.outputs.joint(*self._joint_moments(x))
             return self._marginals(self._query(x))
 
+    def forward(self, x: Arrays) -> Distribution:
+        """The joint posterior of f: `gp(x)`, and with it `gp.likelihood(gp(x))`, as for a model of gpytorch.
+
+        Args:
+            x: Inputs, see `latent`.
+        """
+        return self.latent(x, joint=True)
+
     def _marginals(self, x: Tensor) -> Normal:
         """The marginals of f at inputs that have been checked."""
         process = self._process()
@@ -208,9 +216,10 @@ class PredictiveGP(Transactional):
             num_samples: Number of draws.
         """
         f = self.sample(x, num_samples)
-        y = Normal(f, self.likelihood.noise.sqrt()) if hasattr(self.likelihood, "noise") else self.likelihood(f)
+        y = Normal(f, self.likelihood.noise.sqrt()) if is_gaussian(self.likelihood) else self.likelihood(f)
         return y.sample()
 
+    @one_at_a_time
     @torch.no_grad()
     def reconstruct(self, x: Arrays) -> Normal:
         """The finite-basis reconstruction f ≈ Σ u_m g_m(x), u ~ q(u) (section 3.2 and appendix C).

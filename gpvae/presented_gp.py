@@ -1,4 +1,4 @@
-"""A Gaussian process over a stream for people: a line of text, a table, a picture."""
+"""How a Gaussian process over a stream presents itself: `repr`, a table of predictions, a plot."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ class PresentedGP(PredictiveGP):
         """
         return labelled.table(x, self.predict(x), quantiles, by_column=self.outputs.shared)
 
+    @torch.no_grad()
     def plot(self, x: Arrays | None = None, *, num_points: int = 500) -> "Figure":
         """Draw the predictive mean and the central 95 % of the predictive distribution over one input.
 
@@ -38,14 +39,18 @@ class PresentedGP(PredictiveGP):
         x = self.inputs.grid(num_points) if x is None else x
         if self._checked_inputs(x).shape[-1] != 1:
             raise ValueError("only functions of one input are drawn; predict(x) has the values of others")
-        at = np.asarray(x).reshape(-1)
+        at = np.asarray(x.detach().cpu() if isinstance(x, torch.Tensor) else x).reshape(-1)
         return function_plot.draw(at, self.predict(x), repr(self), by_column=self.outputs.shared)
+
+    @property
+    def _families(self) -> str:
+        """The families of inducing variables, for `repr`."""
+        titles = [posterior.inducing.title for posterior in self.posteriors]
+        return titles[0] if len(titles) == 1 else f"[{', '.join(titles)}]"
 
     def __repr__(self) -> str:
         """Family, kernel, noise, mean and number of points."""
-        families = [posterior.inducing.title for posterior in self.posteriors]
-        parts = [families[0] if len(families) == 1 else f"[{', '.join(families)}]"]
-        parts += [describe(self.kernel), describe(self.likelihood)]
+        parts = [self._families, describe(self.kernel), describe(self.likelihood)]
         if self.mean.can_be_fitted:
             parts.append("mean not fitted yet" if self.mean.awaits_data else describe(self.mean.mean))
         if self.outputs.shared:

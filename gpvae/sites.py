@@ -1,7 +1,7 @@
 """Gaussian sites: all that past data say about the whitened inducing variables v = L⁻¹ u.
 
-A site is the factor exp(c + hᵀv - ½ vᵀG v) beside the prior N(v; 0, I). Sites add over points, minibatches, ranks and
-tasks, and are transported from one family of variables to the next.
+A site is a factor exp(c + hᵀv - ½ vᵀG v), which multiplies the prior N(v; 0, I). Sites add over points, minibatches,
+ranks and tasks, and are transported from one family of variables to the next.
 """
 
 import math

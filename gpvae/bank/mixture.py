@@ -4,7 +4,7 @@ from torch import Tensor
 from torch.distributions import Bernoulli, Categorical, Distribution, MixtureSameFamily, MultivariateNormal, Normal
 
 from gpvae.utils.linalg import cholesky
-from gpvae.utils.quantiles import PredictiveMixture
+from gpvae.utils.quantiles import PredictiveMixture, with_parameters
 
 #: Members of less weight are left out of a mixture.
 NEGLIGIBLE = 1e-8
@@ -30,7 +30,8 @@ def mixture(log_weights: Tensor, members: Distribution) -> Distribution:
     if isinstance(members, MixtureSameFamily):  # over values of f: these and the members share one axis
         own = members.mixture_distribution.logits[kept].movedim(0, -2)
         joint = (own + logits[..., None].log_softmax(-2)).flatten(-2)
-        return PredictiveMixture(Categorical(logits=joint), _picked(members.component_distribution, kept))
+        parts = with_parameters(members.component_distribution, lambda p: p[kept].movedim(0, -2).flatten(-2))
+        return PredictiveMixture(Categorical(logits=joint), parts)
     normal = Normal(members.mean[kept].movedim(0, -1), members.stddev[kept].movedim(0, -1))
     return PredictiveMixture(Categorical(logits=logits.expand(normal.mean.shape)), normal)
 
@@ -47,14 +48,3 @@ def joint_mixture(log_weights: Tensor, mean: Tensor, covariance: Tensor) -> Pred
     factors = cholesky(covariance[kept]).movedim(0, -3)
     parts = MultivariateNormal(mean[kept].movedim(0, -2), scale_tril=factors)
     return PredictiveMixture(Categorical(logits=log_weights[kept].movedim(0, -1)), parts)
-
-
-def _picked(components: Distribution, kept: Tensor) -> Distribution:
-    """Components `[B, *L, N, S]` of some members as `[*L, N, K S]`."""
-    shape = components.batch_shape
-    values = {
-        name: getattr(components, name).expand(shape)[kept].movedim(0, -2).flatten(-2)
-        for name in components.arg_constraints
-        if name in components.__dict__
-    }
-    return type(components)(**values)

@@ -1,11 +1,11 @@
 """An online Gaussian process with a bank of kernels."""
 
 import copy
+import math
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 from gpytorch.kernels import Kernel
@@ -28,6 +28,7 @@ from gpvae.hyperparameters import HyperparameterWarning
 from gpvae.hyperparameters.prior_mean import PriorMean
 from gpvae.inducing import InducingVariables
 from gpvae.inference import Training, absorb
+from gpvae.kernels import variance
 from gpvae.likelihoods import PointLikelihood, is_gaussian, weights_of
 from gpvae.methods import build_kernel
 from gpvae.observations import Observations
@@ -35,6 +36,7 @@ from gpvae.online_gp import OnlineGP
 from gpvae.predictive_gp import Arrays
 from gpvae.streaming import StreamingPosterior
 from gpvae.utils.linalg import JitterWarning
+from gpvae.utils.threads import one_at_a_time
 
 #: Maximum number of members: 6 lengthscales at 4 noise levels.
 DEFAULT_SIZE = 24
@@ -108,18 +110,16 @@ class Bank(PredictiveBank):
         self.learns_scale = gaussian and all(p.requires_grad for p in likelihood.parameters())
         shape = (len(self.posteriors), *self.kernel.batch_shape)
         self.register_buffer("built", torch.tensor(size is None))
-        self.register_buffer("log_weights", torch.zeros(shape, dtype=torch.float64) - torch.tensor(shape[1]).log())
+        self.register_buffer("log_weights", torch.full(shape, -math.log(shape[1]), dtype=torch.float64))
         self.register_buffer("dof", torch.full(shape, PRIOR_DOF, dtype=torch.float64))
         self.register_buffer("square", torch.full(shape, PRIOR_DOF - 2, dtype=torch.float64))
 
     def _fit(self, batch: Observations, *options: Any) -> None:
         """Build the bank: fit a kernel to a batch, and spread the members around it."""
-        if self.size is None or self.posterior.started:
-            raise ValueError(
-                "a bank is built once, before its first update"
-                if self.posterior.started
-                else "the members of this bank are given (size=None), so there is nothing to fit"
-            )
+        if self.posterior.started:
+            raise ValueError("a bank is built once, before its first update")
+        if self.size is None:
+            raise ValueError("the members of this bank are given (size=None), so there is nothing to fit")
         if len(batch) < MIN_POINTS:
             raise ValueError(
                 f"a bank is built from a batch of at least {MIN_POINTS} points, got {len(batch)}: gather more of them, "
@@ -129,25 +129,31 @@ class Bank(PredictiveBank):
         single = OnlineGP(copy.deepcopy(self.inducing), kernel, likelihood, mean=self.mean.mean).to(batch.x.device)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", HyperparameterWarning)  # it is one member of many
-            single._fit(replace(batch, weights=None), *options)
-        assert self.size is not None
-        shape = grid_shape(self.size)
-        spread(self.kernel, self.likelihood, single.kernel, single.likelihood, batch.x, shape)
+            single._fit(batch, *options)
+        spread(self.kernel, self.likelihood, single.kernel, single.likelihood, batch.x, grid_shape(self.size))
         if self.mean.can_be_fitted:
             self.mean.fitted.fill_(True)
         if self.learns_scale:
             power = ((batch.y - self.mean(batch.x)) ** 2).mean(-1)  # [*L]
-            total = self.kernel(batch.x[:1].expand(*self.kernel.batch_shape, 1, -1), diag=True)[..., 0].detach()
+            total = variance(self.kernel, batch.x[:1])[..., 0].detach()
             total = total + self.likelihood.noise[..., 0].detach()
             scale = torch.where(power > 0, power / total, torch.ones_like(total))
             self.square.copy_((PRIOR_DOF - 2) * scale.expand_as(self.square))
         self.built.fill_(True)
 
+    def _arguments(self) -> tuple[Kernel, Likelihood, dict[str, Any]]:
+        """One member, of which the constructor makes a bank of the same size, or all of them if they were given."""
+        kernel, likelihood, options = super()._arguments()
+        del options["buffer_size"]
+        if self.size is not None:
+            kernel, likelihood = member_kernel(kernel, 0), member_likelihood(likelihood, 0)
+        return kernel, likelihood, options | {"size": self.size}
+
     def _prepare(self, batch: Observations) -> None:
         if not self.built:
             self._fit(batch.complete())
 
-    def update(self, x: Arrays, y: Arrays, *, train_hyperparameters: bool = False, **options: Any) -> "Bank":
+    def update(self, x: Arrays, y: Arrays, *, train_hyperparameters: bool = False, **options: Any) -> Self:
         """Absorb a batch; see `OnlineGP.update`. The bank is built from the first one.
 
         Args:
@@ -216,7 +222,8 @@ class Bank(PredictiveBank):
         )
         warn_unresolved(self.inducing, self.strongest()[0], self.left_over, stacklevel=5)
 
-    def replace_inducing(self, inducing: InducingVariables) -> "Bank":
+    @one_at_a_time
+    def replace_inducing(self, inducing: InducingVariables) -> Self:
         """Continue with another family, or more variables of the same, keeping what has been learnt."""
         kept = slice(int(self.best), int(self.best) + 1)
         for name in ("log_weights", "dof", "square"):

@@ -14,6 +14,7 @@ from gpvae.predictive_gp import Arrays
 from gpvae.utils import checks
 from gpvae.utils.describe import describe
 from gpvae.utils.linalg import cholesky, matvec
+from gpvae.utils.threads import one_at_a_time
 from gpvae.utils.transactional import LARGEST
 
 
@@ -66,6 +67,7 @@ class PredictiveBank(OnlineGP):
         self.strongest()
         super().check_predictions()
 
+    @one_at_a_time
     def strongest(self) -> tuple[Kernel, Likelihood]:
         """Kernel and likelihood of the member with the largest weight, scale included, for use in other models."""
         index = self.strongest_member
@@ -75,11 +77,13 @@ class PredictiveBank(OnlineGP):
             kernel, likelihood = scaled_kernel(kernel, scale), scaled_likelihood(likelihood, scale)
         return kernel, likelihood
 
+    @one_at_a_time
     @torch.no_grad()
     def bound(self) -> Tensor:
         """Log density that the bank predicted for all data so far, batch by batch, `[*L]`."""
         return self.log_weights[int(self.best)].logsumexp(0)
 
+    @one_at_a_time
     def latent(self, x: Arrays, joint: bool = False) -> Distribution:
         """The posterior of f, a mixture over the members: marginals `[*L, N]`, or their joint distribution.
 
@@ -89,6 +93,10 @@ class PredictiveBank(OnlineGP):
         """
         log_weights = self.log_weights[int(self.best)]
         return joint_mixture(log_weights, *self._joint_members(x)) if joint else mixture(log_weights, self._members(x))
+
+    def _query(self, x: Arrays) -> Tensor:
+        """Inputs to predict at; a batch of them is refused, because the members are the leading axis of mixtures."""
+        return self._checked_inputs(x)
 
     def _members(self, x: Arrays) -> Normal:
         """The posterior of f of every member, `[B, *L, N]`."""
@@ -101,6 +109,7 @@ class PredictiveBank(OnlineGP):
         assert isinstance(f, MultivariateNormal)
         return f.mean, self.scale[..., None, None] * f.covariance_matrix
 
+    @one_at_a_time
     def predict(self, x: Arrays, *, noise: Arrays | float | None = None, joint: bool = False) -> Distribution:
         """The predictive distribution of y at each input, a mixture over the members.
 
@@ -127,6 +136,7 @@ class PredictiveBank(OnlineGP):
         """Noise variances of the members, `[B, *L, 1]`."""
         return (self.likelihood.noise * self.scale[..., None]).detach()
 
+    @one_at_a_time
     @torch.no_grad()
     def sample(self, x: Arrays, num_samples: int = 1, seed: int | None = None) -> Tensor:
         """Draw functions f from the posterior, each from a member drawn by weight, `[num_samples, *L, N]`.
@@ -151,6 +161,7 @@ class PredictiveBank(OnlineGP):
             samples = torch.where((member == index)[..., None], mean[index] + matvec(L, z), samples)
         return samples, member
 
+    @one_at_a_time
     @torch.no_grad()
     def sample_targets(self, x: Arrays, num_samples: int = 1) -> Tensor:
         """Draw observations y, jointly over the inputs; see `OnlineGP.sample_targets`."""
@@ -160,6 +171,7 @@ class PredictiveBank(OnlineGP):
         noise = self._noise_of_members().expand(*self.kernel.batch_shape, 1)[..., 0].gather(0, member)
         return Normal(f, noise.sqrt()[..., None]).sample()
 
+    @one_at_a_time
     @torch.no_grad()
     def reconstruct(self, x: Arrays) -> Distribution:  # type: ignore[override]
         """The finite-basis reconstruction, a mixture over the members; see `OnlineGP.reconstruct`."""
@@ -168,10 +180,9 @@ class PredictiveBank(OnlineGP):
 
     def __repr__(self) -> str:
         """Number of members, the strongest of them, memory, and the time of the last update."""
-        families = [f"{type(p.inducing).__name__}({p.inducing.num_inducing})" for p in self.posteriors]
         kernel, likelihood = self.strongest()
         weight = float(self.weights.reshape(self.num_members, -1).mean(-1).max())
-        parts = [families[0] if len(families) == 1 else f"[{', '.join(families)}]", f"{self.num_members} members"]
+        parts = [self._families, f"{self.num_members} members"]
         if self.built:
             parts.append(f"strongest ({weight:.0%}): {describe(kernel)}, {describe(likelihood)}")
         taken = "" if self.seconds is None else f", {self.seconds:.2g} s for the last update"

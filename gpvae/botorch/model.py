@@ -37,6 +37,10 @@ class OnlineGPModel(Model, FantasizeMixin):
                 "outputs that share a kernel (num_outputs) are not supported here: give a kernel with "
                 f"batch_shape=torch.Size([{gp.num_outputs}])"
             )
+        if gp.mean.batch_shape != gp.kernel.batch_shape:  # whose first axis gives the members of a bank
+            raise TypeError(
+                f"the posterior of a {type(gp).__name__} is a mixture, but BoTorch needs a normal one: use OnlineGP"
+            )
         self.gp = gp
         self.fantasies = fantasies
 

@@ -35,25 +35,23 @@ class Beginning:
         return self.fitted_to >= self.num_points
 
     @contextmanager
-    def tolerated(self) -> Iterator[None]:
-        """Suppress warnings caused by having few points, as long as there will be another fit."""
+    def adding(self, x: Tensor, y: Tensor) -> Iterator[tuple[Tensor, Tensor] | None]:
+        """Learn a batch of inputs `[N, D]` and targets `[N]` within the block; on any error, it is not added.
+
+        Yields all points so far if hyperparameters are to be fitted to them. As long as there will be another fit,
+        warnings caused by having few points are suppressed.
+        """
+        if self.is_over:
+            yield None
+            return
+        if self.x is not None and self.y is not None:
+            x, y = torch.cat([self.x, x]), torch.cat([self.y, y])
+        due = len(x) >= min(2 * self.fitted_to, self.num_points)
+        enough = len(x) >= self.num_points
         with warnings.catch_warnings():
-            if not self.is_over:
+            if not enough:
                 for category in (HyperparameterWarning, MisfitWarning, ResolutionWarning):
                     warnings.simplefilter("ignore", category)
-            yield
-
-    def add(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor] | None:
-        """Add a batch of inputs `[N, D]` and targets `[N]`; return all points so far if they are to be fitted."""
-        if self.x is None or self.y is None:
-            self.x, self.y = x, y
-        else:
-            self.x, self.y = torch.cat([self.x, x]), torch.cat([self.y, y])
-        everything = self.x, self.y
-        num = len(self.x)
-        if num < min(2 * self.fitted_to, self.num_points):
-            return None
-        self.fitted_to = num
-        if self.is_over:
-            self.x = self.y = None
-        return everything
+            yield (x, y) if due else None
+        self.fitted_to = len(x) if due else self.fitted_to
+        self.x, self.y = (None, None) if enough else (x, y)

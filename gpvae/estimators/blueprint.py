@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass
 
 from gpytorch.kernels import Kernel
-from gpytorch.likelihoods import GaussianLikelihood, Likelihood
+from gpytorch.likelihoods import Likelihood
 
 from gpvae.inducing import InducingVariables
 from gpvae.methods import build_families, build_kernel
@@ -36,6 +36,4 @@ class Blueprint:
         else:
             families = [copy.deepcopy(self.inducing)]
         kernel = build_kernel("rbf", input_dim) if self.kernel is None else copy.deepcopy(self.kernel)
-        return OnlineGP(
-            families, kernel, copy.deepcopy(self.likelihood) or GaussianLikelihood(), num_outputs=self.num_outputs
-        )
+        return OnlineGP(families, kernel, copy.deepcopy(self.likelihood), num_outputs=self.num_outputs)

@@ -56,13 +56,8 @@ class LabelModel:
         self.blueprint, self.input_dim = blueprint, input_dim
         self.beginning = Beginning(warm_up)
         self.classes: list[Hashable] = list(classes)
-        self._start(None)
-
-    def _start(self, kernel_state: dict[str, Tensor] | None) -> None:
-        self.absent = self.blueprint.build(self.input_dim)
-        if kernel_state is not None:
-            self.absent.kernel.load_state_dict(kernel_state)
-        self.processes: list[OnlineGP] = [copy.deepcopy(self.absent) for _ in self.classes]
+        self.absent = self.blueprint.build(input_dim)
+        self.processes = [copy.deepcopy(self.absent) for _ in self.classes]
 
     def learn(self, x: Tensor, labels: Sequence[Hashable]) -> None:
         """Learn a batch of inputs `[N, D]` and their labels."""
@@ -71,14 +66,17 @@ class LabelModel:
                 self.classes.append(label)
                 self.processes.append(copy.deepcopy(self.absent))
         y = torch.tensor([self.classes.index(label) for label in labels])
-        everything = None if self.beginning.is_over else self.beginning.add(x, y)
-        with self.beginning.tolerated():
-            if everything is None:
-                self._update(x, y)
+        with self.beginning.adding(x, y) as all_points:
+            if all_points is None:
+                _update([*self.processes, self.absent], x, y)
                 return
-            x, y = everything
-            self._start(self._fitted_kernel(x, y) if len(y.unique()) > 1 else None)  # one class says little about it
-            self._update(x, y)
+            x, y = all_points
+            absent = self.blueprint.build(self.input_dim)
+            if len(y.unique()) > 1:  # one class says little about the kernel
+                absent.kernel.load_state_dict(self._fitted_kernel(x, y))
+            processes = [copy.deepcopy(absent) for _ in self.classes]
+            _update([*processes, absent], x, y)
+            self.processes, self.absent = processes, absent
 
     def _fitted_kernel(self, x: Tensor, y: Tensor) -> dict[str, Tensor]:
         """The state of the kernel with the highest evidence of all classes together."""
@@ -91,11 +89,6 @@ class LabelModel:
         hyperparameters.fit(kernel, likelihood, x[some], targets - means)
         return kernel.state_dict()
 
-    def _update(self, x: Tensor, y: Tensor) -> None:
-        for number, process in enumerate([*self.processes, self.absent]):
-            targets, noise = observations(y == number)
-            process.update(x, targets, noise=noise)
-
     @torch.no_grad()
     def probabilities(self, x: Tensor) -> Tensor:
         """Probabilities of the classes at inputs `[N, D]`, `[N, C]`."""
@@ -104,3 +97,10 @@ class LabelModel:
         draws = SobolEngine(len(f), scramble=True, seed=0).draw(NUM_DRAWS, dtype=mean.dtype)
         z = torch.special.ndtri(draws.clamp(1e-12, 1 - 1e-12))[..., None]
         return (mean + stddev * z).softmax(-2).mean(0).mT
+
+
+def _update(processes: Sequence[OnlineGP], x: Tensor, y: Tensor) -> None:
+    """Update the process of each class with points and the numbers of their classes."""
+    for number, process in enumerate(processes):
+        targets, noise = observations(y == number)
+        process.update(x, targets, noise=noise)

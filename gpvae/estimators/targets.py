@@ -25,15 +25,14 @@ class TargetModel:
 
     def learn(self, x: Tensor, y: Tensor) -> None:
         """Learn a batch of inputs `[N, D]` and targets `[N]`."""
-        everything = None if self.beginning.is_over else self.beginning.add(x, y)
-        with self.beginning.tolerated():
-            if everything is None:
+        with self.beginning.adding(x, y) as all_points:
+            if all_points is None:
                 self.gp.update(x, y)
                 return
             gp = self.blueprint.build(self.input_dim)
-            if len(everything[0]) > 1:  # one point does not determine a kernel
-                gp.fit_hyperparameters(*everything)
-            self.gp = gp.update(*everything)
+            if len(all_points[0]) > 1:  # one point does not determine a kernel
+                gp.fit_hyperparameters(*all_points)
+            self.gp = gp.update(*all_points)
 
     @torch.no_grad()
     def predict(self, x: Tensor) -> Distribution:

@@ -54,7 +54,7 @@ class InducingVariables(Counters, Resizable, ABC):
 
     @property
     def title(self) -> str:
-        """The family and its number of variables, for people."""
+        """The family and its number of variables, for messages."""
         return f"{type(self).__name__}({self.num_inducing})"
 
     @abstractmethod

@@ -18,7 +18,7 @@ from gpvae.utils.resizable import assign
 
 #: Number of cosines that modulate each period: its amplitude may change that many half waves over the horizon.
 NUM_MODULATIONS = 16
-#: Quadrature nodes that suffice, whatever the horizon: any number of nodes gives a valid bound.
+#: Quadrature nodes that suffice for any horizon: any number of nodes gives a valid bound.
 MAX_NODES = 1024
 
 
@@ -74,7 +74,7 @@ class ChosenCosines(TimeMemory):
             assign(self.horizon, torch.as_tensor(horizon, dtype=torch.float64))
 
     def _extend(self, origin: Tensor, last: Tensor) -> None:
-        """Keep the horizon, or double it until it holds the last input; its cosines are then chosen anew."""
+        """Keep the horizon, or double it until it holds the last input; its cosines are then chosen again."""
         horizon = self.horizon_for(last, origin)
         if not bool(self.end == origin + horizon):
             assign(self.chosen, self.chosen.new_zeros(0))
@@ -122,8 +122,8 @@ class ChosenCosines(TimeMemory):
         """Plain cosines `[N, M]` at times `[N]`, and the waves that they modulate, `[N, D]`."""
         parts = [plain]
         for period in self.periods:
-            phase = 2 * math.pi * (x / period)[:, None]
-            parts += [math.sqrt(2) * wave * plain[:, :NUM_MODULATIONS] for wave in (phase.cos(), phase.sin())]
+            phase = 2 * math.pi * (x / period)[..., None]
+            parts += [math.sqrt(2) * wave * plain[..., :NUM_MODULATIONS] for wave in (phase.cos(), phase.sin())]
         return torch.cat(parts, -1)
 
     def _num_nodes(self, kernel: Kernel) -> int:
@@ -146,7 +146,7 @@ class ChosenCosines(TimeMemory):
         return InducingVariables.basis(self, x)
 
     def resized(self, num_inducing: int, kernel: Kernel) -> "ChosenCosines":
-        """The same horizon with another number of cosines, chosen anew."""
+        """The same horizon with another number of cosines, chosen again."""
         other = type(self)(num_inducing, periods=self.periods).to(self.end.device)
         for name in ("origin", "end", "horizon"):
             assign(other.get_buffer(name), self.get_buffer(name))

@@ -56,21 +56,22 @@ class CosineExpansion(ChosenCosines):
     def waves(self, x: Tensor) -> Tensor:
         """φ_m(x), `[N, M]`, at inputs `[N, 1]` within the horizon."""
         length = self.length.clamp_min(torch.finfo(self.length.dtype).tiny)
-        plain = self.measure.basis((x[:, 0] - self.origin) / length)
-        return self._with_waves(x[:, 0], plain)[:, self.chosen]
+        plain = self.measure.basis((x[..., 0] - self.origin) / length)
+        return self._with_waves(x[..., 0], plain)[..., self.chosen]
 
     def kuf(self, kernel: Kernel, x: Tensor) -> Tensor:
         """kuu φ(x) within the horizon, Φᵀ k(nodes, x) beyond it."""
         self.require_started()
         check_dim(self, x, 1)
-        return torch.where(self._inside(x), self.kuu(kernel) @ self.waves(x).mT, super().kuf(kernel, x))
+        inside = self._inside(x)[..., None, :]
+        return torch.where(inside, self.kuu(kernel) @ self.waves(x).mT, super().kuf(kernel, x))
 
     def kff(self, kernel: Kernel, x: Tensor, other: Tensor | None = None) -> Tensor:
         """Covariances of the expansion, and of the kernel where both inputs are beyond the horizon."""
         other = x if other is None else other
         L = cholesky(self.kuu(kernel))
         (a, _), (b, _) = self.features(kernel, L, x), self.features(kernel, L, other)
-        beyond = ~self._inside(x)[:, None] & ~self._inside(other)
+        beyond = ~self._inside(x)[..., :, None] & ~self._inside(other)[..., None, :]
         return torch.where(beyond, covariance(kernel, x, other), a.mT @ b)
 
     def features(self, kernel: Kernel, L: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,12 +82,12 @@ class CosineExpansion(ChosenCosines):
         if bool(inside.all()):
             return a, prior
         beyond = solve_lower(L, super().kuf(kernel, x))
-        return torch.where(inside, a, beyond), torch.where(inside, prior, variance(kernel, x))
+        return torch.where(inside[..., None, :], a, beyond), torch.where(inside, prior, variance(kernel, x))
 
     def _inside(self, x: Tensor) -> Tensor:
         """Which inputs are within the horizon, `[N]`."""
         margin = 1e-9 * (self.length + self.end.abs())
-        return (x[:, 0] >= self.origin - margin) & (x[:, 0] <= self.end + margin)
+        return (x[..., 0] >= self.origin - margin) & (x[..., 0] <= self.end + margin)
 
     def _candidates(self, num_nodes: int) -> tuple[Tensor, Tensor]:
         """Midpoints s_q `[Q]`, at which cosines are exactly orthogonal, and all candidates there, `[Q, D]`."""

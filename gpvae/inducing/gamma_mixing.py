@@ -14,6 +14,9 @@ from scipy.special import gammaincinv, gammaln, kve
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
+#: The tail is integrated piece by piece, in units of its decay.
+STRETCHES = ((0.0, 1.0), (1.0, 10.0), (10.0, 100.0), (100.0, 1000.0))
+
 
 class _GammaQuantile(torch.autograd.Function):
     """g with P(Gamma(α, 1) <= g) = u; the gradient with respect to α holds u fixed."""
@@ -29,7 +32,7 @@ class _GammaQuantile(torch.autograd.Function):
     def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor, None]:
         alpha, g = ctx.saved_tensors  # type: ignore[attr-defined]
         by_alpha = torch._standard_gamma_grad(alpha.contiguous(), g.clamp_min(torch.finfo(g.dtype).tiny))
-        return (gradient * by_alpha), None
+        return gradient * by_alpha, None
 
 
 def gamma_quantile(alpha: Tensor, u: Tensor) -> Tensor:
@@ -54,7 +57,3 @@ def tail_frequency(alpha: float, tail: float) -> float:
         return math.log(max(beyond, 1e-300)) - math.log(tail)
 
     return math.exp(brentq(log_excess, math.log(1e-9), math.log(1e4 / rate)))
-
-
-#: The tail is integrated piece by piece, in units of its decay.
-STRETCHES = ((0.0, 1.0), (1.0, 10.0), (10.0, 100.0), (100.0, 1000.0))

@@ -40,7 +40,8 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
     closest = torch.full_like(_mean(prior) if shared else prior, -1.0)  # greatest correlation with a picked one
     picked: list[Tensor] = []
     for i in range(num):
-        share = _mean(left / prior) if shared else left / prior
+        share = torch.where(prior > 0, left / prior, 0.0)
+        share = _mean(share) if shared else share
         score = torch.where(share > NEGLIGIBLE, share, -1 - closest)
         if picked:
             score = score.scatter(-1, torch.cat(picked, -1), -torch.inf)
@@ -49,7 +50,8 @@ def greedy_points(kernel: Kernel, candidates: Tensor, num: int, shared: bool) ->
         picked.append(pivot)
         row = covariance(kernel, _select_rows(candidates, pivot), candidates) if K is None else _select_rows(K, pivot)
         at = pivot.expand(*left.shape[:-1], 1)
-        correlation = row[..., 0, :] / (prior * prior.gather(-1, at)).sqrt()
+        scale = (prior * prior.gather(-1, at)).sqrt()
+        correlation = torch.where(scale > 0, row[..., 0, :] / scale, 1.0)  # a value without variance is known
         closest = torch.maximum(closest, _mean(correlation) if shared else correlation)
         row = (row - _select_rows(rows[..., :i, :].mT, pivot) @ rows[..., :i, :])[..., 0, :]
         rows[..., i, :] = row / torch.maximum(left.gather(-1, at), floor).sqrt()

@@ -14,6 +14,7 @@ from gpvae.hippo import measures
 from gpvae.inducing.base import Functionals, check_dim
 from gpvae.inducing.spectral import bandwidth
 from gpvae.kernels import UnsupportedKernelError
+from gpvae.utils import checks
 from gpvae.utils.resizable import assign
 
 #: Frequency in radians per lengthscale beyond which the heavy spectral tails of rough kernels are ignored.
@@ -148,8 +149,7 @@ class WindowedMemory(TimeMemory):
 
     def __init__(self, num_inducing: int, origin: float | None = None, window: float | None = None) -> None:
         super().__init__(num_inducing, origin)
-        if window is not None and not window > 0:
-            raise ValueError(f"window must be positive, got {window}")
+        checks.positive(window=window)
         self.register_buffer("window", _known_or_nan(window))
 
     @property

@@ -9,7 +9,7 @@ from gpytorch.likelihoods import Likelihood
 from linear_operator import to_linear_operator
 from torch import Tensor
 
-from gpvae.likelihoods import is_gaussian
+from gpvae.likelihoods import batch_shape
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,17 @@ class Outputs:
     @classmethod
     def of(cls, kernel: Kernel, likelihood: Likelihood, num_outputs: int | None) -> "Outputs":
         """The outputs of a kernel, or `num_outputs` that share kernel and likelihood."""
+        batch = batch_shape(likelihood)
         if num_outputs is None:
+            if not _broadcasts(batch, kernel.batch_shape):
+                raise ValueError(
+                    f"{type(likelihood).__name__} has batch shape {list(batch)}, which does not broadcast to that of "
+                    f"the kernel, {list(kernel.batch_shape)}: give both the same batch_shape"
+                )
             return cls(kernel.batch_shape)
         if num_outputs < 1:
             raise ValueError(f"num_outputs must be at least 1, got {num_outputs}")
-        if kernel.batch_shape or (is_gaussian(likelihood) and likelihood.noise.ndim > 1):
+        if kernel.batch_shape or batch:
             raise ValueError(
                 f"num_outputs={num_outputs} outputs share one kernel and one likelihood, but these have a batch shape; "
                 "for independent outputs [L, N], leave num_outputs out"
@@ -55,3 +61,9 @@ class Outputs:
             return MultivariateNormal(mean, to_linear_operator(covariance))
         covariance = covariance.expand(*mean.shape, mean.shape[-1])
         return MultitaskMultivariateNormal.from_batch_mvn(MultivariateNormal(mean, to_linear_operator(covariance)))
+
+
+def _broadcasts(shape: torch.Size, to: torch.Size) -> bool:
+    """Whether a tensor of a shape can be expanded to another."""
+    pairs = zip(reversed(shape), reversed(to), strict=False)
+    return len(shape) <= len(to) and all(size in (1, other) for size, other in pairs)

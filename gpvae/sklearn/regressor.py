@@ -102,7 +102,7 @@ class OnlineGPRegressor(RegressorMixin, OnlineEstimator):
             quantiles: Probabilities of quantiles to return, such as `(0.05, 0.95)`.
 
         Returns:
-            Means `[N]`. If standard deviations `[N]` or quantiles `[N, Q]` are asked for, a tuple of these, in this
+            Means `[N]`. If standard deviations `[N]` or quantiles `[N, Q]` are requested, a tuple of these, in this
             order. For K outputs `[N, K]`, `[N, K]` and `[N, K, Q]`.
         """
         x = self._inputs(X)

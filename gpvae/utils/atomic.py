@@ -84,7 +84,7 @@ def remove_abandoned(folder: Path, exclusive: bool, max_age: float = 24 * 3600.0
 
 
 def process_name() -> str:
-    """The machine and the number of this process, for temporary names whose owner can be told."""
+    """The machine and the number of this process, for temporary names that identify their owner."""
     return f"{_machine()}-{os.getpid()}"
 
 
@@ -108,7 +108,7 @@ def remove_leftovers(folder: Path, prefix: str = ".", max_age: float = 24 * 3600
 
 
 def _is_alive(process: int) -> bool:
-    """Whether a process of this machine is alive; where that cannot be asked, it is assumed."""
+    """Whether a process of this machine is alive; where that cannot be checked, it is assumed."""
     if os.name != "posix":
         return True
     try:

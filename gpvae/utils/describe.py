@@ -19,10 +19,13 @@ def describe(module: nn.Module) -> str:
 
 
 def _parameters(module: nn.Module) -> list[str]:
-    """The constrained values of all parameters of a module."""
-    names = (name.rpartition(".")[::2] for name, _ in module.named_parameters())
-    pairs = ((module.get_submodule(owner), name.removeprefix("raw_")) for owner, name in names)
-    return [f"{name}={_values(getattr(owner, name))}" for owner, name in pairs]
+    """The constrained values of all parameters of a module, or raw ones where there are no others."""
+    found = []
+    for path, parameter in module.named_parameters():
+        owner, _, raw_name = path.rpartition(".")
+        name = raw_name.removeprefix("raw_")
+        found.append(f"{name}={_values(getattr(module.get_submodule(owner), name, parameter))}")
+    return found
 
 
 def _values(values: Tensor) -> str:

@@ -24,7 +24,7 @@ def draw(x: np.ndarray, predicted: Distribution, title: str, *, by_column: bool 
     from matplotlib.figure import Figure
 
     values = (predicted.mean, 1.96 * predicted.variance.sqrt())
-    mean, spread = ((v.mT if by_column else v).reshape(-1, len(x)).numpy() for v in values)
+    mean, spread = ((v.mT if by_column else v).reshape(-1, len(x)).cpu().numpy() for v in values)
     figure = Figure(figsize=(8, 3), layout="constrained")
     axes = figure.subplots()
     for i, (centre, half) in enumerate(zip(mean, spread, strict=True)):

@@ -1,6 +1,6 @@
 """Where the packages `callbacks` and `datamodules` are found.
 
-In the repository they are folders beside `gpvae`. A wheel has them inside it, so that it puts no common names into an
+In the repository they are folders next to `gpvae`. A wheel has them inside it, so that it puts no common names into an
 environment. `gpvae.callbacks` and `gpvae.datamodules` name them in both. The short names, by which configs and code may
 refer to them, are the same modules, unless a module of the user has the name: then the user's own code gets that.
 """
@@ -17,7 +17,7 @@ NAMES = ("callbacks", "datamodules")
 
 
 def find(name: str) -> ModuleSpec | None:
-    """The spec of one of our packages, inside `gpvae` or beside it."""
+    """The spec of one of our packages, inside `gpvae` or next to it."""
     package = Path(__file__).resolve().parents[1]
     folder = package if (package / name).is_dir() else package.parent
     return PathFinder.find_spec(name, [str(folder)])
@@ -65,7 +65,7 @@ def register() -> None:
 
 
 def claim() -> None:
-    """From now on, the short names are our packages, whatever is in the working folder.
+    """From now on, the short names are our packages, even if the working folder has others.
 
     Raises:
         ImportError: Another module of the name has been imported already.

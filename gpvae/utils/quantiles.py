@@ -56,6 +56,18 @@ def is_count(y: Distribution) -> bool:
     return isinstance(_component(y), Poisson | NegativeBinomial)
 
 
+def with_parameters(y: Distribution, change: Callable[[Tensor], Tensor]) -> Distribution:
+    """A distribution of the same type, with changed parameters.
+
+    Args:
+        y: The distribution.
+        change: Called with each parameter, expanded to the batch shape of y.
+    """
+    names = [name for name in y.arg_constraints if name in y.__dict__]
+    kind: type = type(y)
+    return kind(**{name: change(getattr(y, name).expand(y.batch_shape)) for name in names})
+
+
 def _component(y: Distribution) -> Distribution:
     return _component(y.component_distribution) if isinstance(y, MixtureSameFamily) else y
 

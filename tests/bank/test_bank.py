@@ -2,6 +2,8 @@
 
 import copy
 import math
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,7 +14,7 @@ from torch import Tensor
 from torch.distributions import Bernoulli, MultivariateNormal, Normal
 
 from gpvae import Bank, OnlineGP
-from gpvae.inducing import CosS, LegS, LegSPath, PivotedPoints
+from gpvae.inducing import CosS, LegS, LegSPath, LegT, PivotedPoints
 from gpvae.kernels import covariance
 from tests.toys import FAMILIES, gaussian, matern, rbf, wave
 
@@ -289,6 +291,7 @@ def test_the_state_of_a_bank_goes_into_another() -> None:
     """Within the stream and before it; both go on to the same bits."""
     data = batches()
     bank, other = (Bank(CosS(12), rbf(), gaussian(), size=8) for _ in range(2))
+    assert abs(float(bank.bound())) < 1e-14
     other.load_state_dict(bank.state_dict())
     assert not other.built
     learnt(bank, data[:2])
@@ -323,6 +326,7 @@ def test_more_variables_keep_what_was_learnt() -> None:
 
 
 def test_repr_tells_members_memory_and_time() -> None:
+    assert "Bank(CosS(8) + LegT(4), 8 members; " in repr(Bank(CosS(8) + LegT(4), rbf(), gaussian(), size=8))
     bank = Bank(CosS(12), rbf(), gaussian(), size=8)
     assert "Bank(CosS(12), 8 members; 0 points learnt; " in repr(bank)
     text = repr(learnt(bank, batches()))
@@ -340,6 +344,9 @@ def test_misuse_is_refused() -> None:
     with pytest.raises(ValueError, match="not trained"):
         bank.update(x, y, train_hyperparameters=True)
     bank.update(x, y)
+    for joint in (False, True):
+        with pytest.raises(ValueError, match=r"x must be \[N\] or \[N, D\], got shape \(2, 15, 1\)"):
+            bank.predict(x.reshape(2, 15, 1), joint=joint)
     with pytest.raises(ValueError, match="before its first update"):
         bank.fit_hyperparameters(x, y)
     with pytest.raises(ValueError, match="given"):
@@ -350,3 +357,28 @@ def test_misuse_is_refused() -> None:
         Bank(CosS(5), rbf(), gaussian(), size=None)
     with pytest.raises(ValueError, match="Gaussian likelihood"):
         Bank(CosS(5), rbf(), PoissonLikelihood(), size=2).predict(x, joint=True)
+
+
+@pytest.mark.parametrize("make", [lambda: Bank(CosS(12), rbf(), gaussian(), size=8), lambda: given(12, power=0.5)])
+@pytest.mark.parametrize("num_batches", [0, 2])
+def test_a_bank_is_saved_and_loaded(make: Callable[[], Bank], num_batches: int, tmp_path: Path) -> None:
+    """Before its first update, when its members are not known yet, and later; it goes on to the same bits."""
+    data = batches()
+    bank = learnt(make(), data[:num_batches])
+    bank.save(tmp_path / "bank.pt")
+    loaded = Bank.load(tmp_path / "bank.pt")
+    x, y = data[2]
+    assert torch.equal(bank.update(x, y).predict(x).mean, loaded.update(x, y).predict(x).mean)
+    assert torch.equal(bank.weights, loaded.weights)
+    assert bank.kernel.batch_shape == loaded.kernel.batch_shape
+
+
+def test_a_bank_of_several_outputs_and_a_sum_of_kernels_is_saved(tmp_path: Path) -> None:
+    kernel = ScaleKernel(RBFKernel() + MaternKernel(batch_shape=torch.Size([2])), batch_shape=torch.Size([2]))
+    bank = Bank("auto", kernel, GaussianLikelihood(batch_shape=torch.Size([2])), size=6, num_inducing=12)
+    x, y = wave(60)
+    bank.update(x, torch.stack([y, -y])).save(tmp_path / "bank.pt")
+    loaded = Bank.load(tmp_path / "bank.pt")
+    assert torch.equal(bank.predict(x).mean, loaded.predict(x).mean)
+    with pytest.raises(ValueError, match="is not a model that can be loaded"):
+        OnlineGP.load(tmp_path / "bank.pt")

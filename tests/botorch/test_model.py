@@ -18,7 +18,7 @@ from botorch.models import SingleTaskGP  # noqa: E402
 from botorch.optim import optimize_acqf  # noqa: E402
 from botorch.sampling import SobolQMCNormalSampler  # noqa: E402
 
-from gpvae import OnlineGP  # noqa: E402
+from gpvae import Bank, OnlineGP  # noqa: E402
 from gpvae.botorch import OnlineGPModel  # noqa: E402
 from gpvae.inducing import PivotedPoints  # noqa: E402
 
@@ -185,5 +185,7 @@ def test_learning_leaves_the_former_model_as_it_was() -> None:
 def test_models_that_botorch_cannot_use_are_refused() -> None:
     with pytest.raises(TypeError, match="Gaussian likelihood is needed, got Bernoulli"):
         OnlineGPModel(OnlineGP(PivotedPoints(5), kernel(), BernoulliLikelihood()))
+    with pytest.raises(TypeError, match="posterior of a Bank is a mixture"):
+        OnlineGPModel(Bank(PivotedPoints(5), kernel(), GaussianLikelihood(), size=2))
     with pytest.raises(ValueError, match="there is one output"):
         learnt().posterior(points(3), output_indices=[1])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from gpytorch.kernels import RBFKernel
+from gpytorch.kernels import LinearKernel, RBFKernel
 from torch import Tensor
 
 from gpvae.inducing import PerDimPoints, PivotedPoints
@@ -57,3 +57,17 @@ def test_points_do_not_depend_on_last_bits() -> None:
     for kernel, shared in ((rbf(0.2, 1.0), True), (rbf(2.0, 1.0), True), (two_kernels(), True), (two_kernels(), False)):
         picked = [greedy_points(kernel, x, 50, shared) for x in (X, X * noise)]
         assert torch.equal(*picked)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("shared", [True, False])
+def test_inputs_without_prior_variance_are_picked_after_others(shared: bool) -> None:
+    """Such as the origin of a linear kernel. No point is picked twice."""
+    x = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [0.0, 0.0]], dtype=torch.float64)
+    kernel = LinearKernel(batch_shape=torch.Size([2])).double()
+    picked = greedy_points(kernel, x, 5, shared).reshape(-1, 5)
+    for indices in picked.tolist():
+        assert indices[:2] == [1, 2]
+        assert sorted(indices) == [0, 1, 2, 3, 4]
+    nowhere = greedy_points(LinearKernel().double(), torch.zeros(3, 2, dtype=torch.float64), 3, shared)
+    assert sorted(nowhere.flatten().tolist()) == [0, 1, 2]

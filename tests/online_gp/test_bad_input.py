@@ -154,6 +154,13 @@ def test_a_likelihood_that_does_not_fit_the_stream_is_refused_by_name() -> None:
         OnlineGP(LegS(12), matern(), FixedNoiseGaussianLikelihood(torch.full((10,), 0.1))).update(*wave(10), steps=1)
 
 
+@pytest.mark.parametrize(("outputs", "own"), [([], [2]), ([3], [2]), ([2], [3, 2])])
+def test_a_likelihood_for_other_outputs_than_those_of_the_kernel_is_refused(outputs: list[int], own: list[int]) -> None:
+    kernel, likelihood = RBFKernel(batch_shape=torch.Size(outputs)), GaussianLikelihood(batch_shape=torch.Size(own))
+    with pytest.raises(ValueError, match=r"GaussianLikelihood has batch shape .* give both the same batch_shape"):
+        OnlineGP(LegS(5), kernel, likelihood)
+
+
 def test_a_kernel_without_spectrum_is_refused_where_it_is_needed() -> None:
     """Families that do not need the spectrum accept it."""
     x, y = wave(20)

@@ -9,11 +9,17 @@ from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import LinearMean
 
 from gpvae import OnlineGP
-from gpvae.inducing import CosS, FourierFeatures, LegSPath, PerDimPoints, PivotedPoints
+from gpvae.inducing import CosineExpansion, CosS, FourierFeatures, LegSPath, PerDimPoints, PivotedPoints
 from gpvae.inducing.base import InducingVariables
 from tests.toys import matern, rbf
 
-TIME = [CosS(10), FourierFeatures(11, 0.0, 4.0), PivotedPoints(10), LegSPath(10, 64)]
+TIME = [
+    CosS(10),
+    CosineExpansion(10, horizon=2.0, periods=[0.8]),
+    FourierFeatures(11, 0.0, 4.0),
+    PivotedPoints(10),
+    LegSPath(10, 64),
+]
 
 
 @pytest.mark.parametrize("family", TIME, ids=lambda family: type(family).__name__)

@@ -71,7 +71,7 @@ def test_other_likelihoods_are_left_alone() -> None:
 def test_too_few_variables_in_many_dimensions_warn(inducing: InducingVariables) -> None:
     """What is left over is judged against the noise, which needs no spectrum and no time."""
     x = torch.rand(300, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    with pytest.warns(ResolutionWarning, match=r"leave \d+ nats a point of new data over.*take more"):
+    with pytest.warns(ResolutionWarning, match=r"leave \d+ nats per point of new data unexplained.*take more"):
         OnlineGP(inducing, rbf(0.5), gaussian(0.01)).update(x, torch.sin(6 * x).sum(-1))
     OnlineGP(PivotedPoints(20), rbf(40.0), gaussian(0.01)).update(x, 0.1 * x.sum(-1))  # a smooth kernel is no reason
 
@@ -112,3 +112,19 @@ def test_targets_far_from_the_prior_mean_are_pointed_out() -> None:
     with pytest.warns(MisfitWarning, match=r"\d+ prior standard deviations .*ConstantMean"):
         OnlineGP(LegS(30), rbf(), gaussian(), mean=ZeroMean()).update(x, 100 + y)
     OnlineGP(LegS(30), rbf(), gaussian()).update(x, 100 + y)
+
+
+def test_missing_targets_are_not_far_from_the_prior_mean() -> None:
+    """An output of which nothing is observed in a task, and a task whose points count for nothing, do not warn."""
+    x, y = wave(60)
+    both = 100 + torch.stack([y, -y], -1)
+    gp = OnlineGP(CosS(30), matern(), gaussian(), num_outputs=2).update(x[:30], both[:30])
+    both[30:, 1] = torch.nan
+    gp.update(x[30:], both[30:])
+    with pytest.warns(MisfitWarning, match="prior standard deviations"):
+        OnlineGP(CosS(30), matern(), gaussian(), num_outputs=2, mean=ZeroMean()).update(x[30:], both[30:])
+
+
+def test_points_without_weight_do_not_warn() -> None:
+    x, y = wave(60)
+    OnlineGP(CosS(30), matern(), gaussian()).update(x[:30], y[:30]).update(x[30:], 5 + y[30:], weights=[0.0] * 30)

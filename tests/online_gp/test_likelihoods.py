@@ -164,3 +164,38 @@ def test_outliers_move_a_robust_likelihood_less(likelihood: type[Likelihood]) ->
 def test_likelihoods_that_are_not_supported_name_those_that_are() -> None:
     with pytest.raises(TypeError, match=r"SoftmaxLikelihood is not supported.*StudentTLikelihood or LaplaceLikelihood"):
         OnlineGP(CosS(5), rbf(), SoftmaxLikelihood(num_features=2, num_classes=2, mixing_weights=False))
+
+
+@pytest.mark.parametrize("likelihood", [StudentTLikelihood, LaplaceLikelihood])
+def test_targets_are_drawn_from_the_likelihood(likelihood: type[Likelihood]) -> None:
+    """Also where it has a noise, which is not the variance of its targets."""
+    made = likelihood().double()
+    made.noise = 1.0
+    if isinstance(made, StudentTLikelihood):
+        made.deg_free = 6.0
+    gp = OnlineGP(CosS(5), rbf(0.6, 0.1), made)
+    torch.manual_seed(0)
+    drawn, predicted = gp.sample_targets([0.5], 40_000)[:, 0], gp.predict([0.5])
+    for probability in (0.01, 0.1, 0.9):
+        below = (drawn <= predicted.icdf(torch.tensor(probability))).double().mean()
+        assert float(below) == pytest.approx(probability, rel=0.1)
+
+
+@pytest.mark.parametrize("kind", [StudentTLikelihood, LaplaceLikelihood, NegativeBinomialLikelihood])
+@pytest.mark.parametrize("num", [2, 5])
+def test_likelihoods_of_several_outputs_have_their_own_parameters(kind: type[Likelihood], num: int) -> None:
+    """Predictions of each output are those of a likelihood with its parameters, also where L = N."""
+    both = kind(batch_shape=torch.Size([2])).double()
+    with torch.no_grad():
+        for parameter in both.parameters():
+            parameter[1] += 1.0
+    mean, var = torch.linspace(0, 1, 2 * num).double().reshape(2, num), torch.full((2, num), 0.3).double()
+    predicted = predictive(both, mean, var)
+    y = torch.arange(2.0 * num).double().reshape(2, num)
+    for output in range(2):
+        one = kind().double()
+        for parameter, values in zip(one.parameters(), both.parameters(), strict=True):
+            parameter.data = values.data[output]
+        expected = predictive(one, mean[output], var[output])
+        torch.testing.assert_close(predicted.log_prob(y)[output], expected.log_prob(y[output]))
+        torch.testing.assert_close(predicted.mean[output], expected.mean)

@@ -209,3 +209,24 @@ def test_several_outputs_learn_from_numpy() -> None:
     y = np.stack([np.sin(x), np.cos(x)])
     gp = OnlineGP(LegS(20), kernel, GaussianLikelihood()).update(x, y)
     assert gp.predict(x).mean.shape == (2, 50)
+
+
+def test_a_call_is_that_of_a_gpytorch_model() -> None:
+    """gp(x) is the joint posterior of f, and likelihood(gp(x)) that of y."""
+    x, y = wave(30)
+    gp = model(CosS(20)).update(x, y)
+    f, predicted = gp(x), gp.predict(x, joint=True)
+    torch.testing.assert_close(f.covariance_matrix, gp.latent(x, joint=True).covariance_matrix)
+    torch.testing.assert_close(gp.likelihood(f).covariance_matrix, predicted.covariance_matrix)
+
+
+class Offset(RBFKernel):
+    """A kernel with a parameter that has no constrained value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_parameter("raw_offset", torch.nn.Parameter(torch.full((1,), 2.5)))
+
+
+def test_repr_shows_parameters_of_any_kernel() -> None:
+    assert "offset=2.5" in repr(OnlineGP(CosS(20), Offset(), gaussian()))

@@ -131,6 +131,7 @@ def test_a_state_with_a_kernel_that_has_changed_since_is_valid() -> None:
 def test_a_model_draws_itself() -> None:
     gp = model(CosS(20)).update(X, Y)
     (axes,) = gp.plot().axes
+    assert len(gp.plot(torch.linspace(0, 3, 7, requires_grad=True)).axes[0].lines[0].get_xdata()) == 7
     low, high = axes.get_xlim()
     assert low <= 0.0 < 2.9 < high
     assert len(axes.lines) == 1

@@ -8,11 +8,14 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor
+from torch.distributions import Distribution
 
-from gpvae import OnlineGP
+from gpvae import Bank, OnlineGP
+from gpvae.bank.mixture import mixture
 from gpvae.inducing import CosS, PivotedPoints
 from gpvae.inducing.base import InducingVariables
-from tests.toys import gaussian, rbf
+from gpvae.utils.threads import lock_of
+from tests.toys import gaussian, rbf, wave
 
 X = torch.linspace(0, 6, 240, dtype=torch.float64)
 AT = torch.linspace(0, 6, 7, dtype=torch.float64)
@@ -69,6 +72,41 @@ def test_predictions_are_those_of_before_or_after_an_update(family: InducingVari
     in_threads(learn, ask, ask)
     assert len(seen) > 3
     assert all(any(torch.equal(found, value) for value in known) for found in seen)
+
+
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
+def test_a_bank_learns_only_after_a_prediction_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members and weights of one prediction are those of the same moment."""
+    bank = Bank(CosS(20), rbf(0.5, 1.0), gaussian(0.01), size=4).update(*wave(20))
+    known = predicted(bank)
+    learner = threading.Thread(target=bank.update, args=(X[-20:], torch.sin(9 * X[-20:])))
+
+    def interrupted(*parts: Tensor) -> Distribution:
+        learner.start()
+        learner.join(0.3)
+        return mixture(*parts)
+
+    monkeypatch.setattr("gpvae.bank.predictive_bank.mixture", interrupted)
+    seen = predicted(bank)
+    learner.join()
+    assert torch.equal(seen, known)
+
+
+def test_points_that_wait_are_consolidated_once() -> None:
+    """Even if three threads do it at the same time."""
+    gp = model(CosS(20))
+    for x in X[:5]:
+        gp.update(x[None], x[None])
+    alone = copy.deepcopy(gp).consolidate()
+    with lock_of(gp):
+        others = [threading.Thread(target=gp.consolidate) for _ in range(2)]
+        for other in others:
+            other.start()
+            other.join(0.1)
+        gp.consolidate()
+    for other in others:
+        other.join()
+    assert torch.equal(predicted(gp), predicted(alone))
 
 
 def test_two_threads_learn_all_there_is() -> None:

@@ -110,3 +110,22 @@ def test_phishing_sites_are_found() -> None:
     model = OnlineGPClassifier(num_inducing=30, warm_up=60)
     accuracy = evaluate.progressive_val_score(datasets.Phishing().take(300), model, metrics.Accuracy()).get()
     assert accuracy > 0.8  # 0.56 are of one class
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("failing", [0, 3])
+def test_a_point_that_cannot_be_learnt_leaves_no_trace(model: type, failing: int) -> None:
+    """The points of the warm-up are those that were learnt, and predictions are those without it."""
+    kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel()).requires_grad_(False)
+    parts = {"kernel": kernel, "num_inducing": 5, "warm_up": 8}
+    if model is OnlineGPRegressor:
+        parts["likelihood"] = gpytorch.likelihoods.GaussianLikelihood().requires_grad_(False)
+    with_failure, without = model(**parts), model(**parts)
+    for i, (x, y) in enumerate(wave(10)):
+        target = y > 20.4 if model is OnlineGPClassifier else y
+        if i == failing:
+            with pytest.raises(ValueError, match="NaN"):
+                with_failure.learn_one(x | {"other": math.nan}, target)
+        for each in (with_failure, without):
+            each.learn_one(x, target)
+        assert with_failure.predict_one(x) == without.predict_one(x)
