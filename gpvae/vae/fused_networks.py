@@ -5,6 +5,7 @@ are rows, one for each series and time; those that train the mean come first, as
 are differentiated as they are.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -22,7 +23,7 @@ def encode(encoder: Encoder, y: Tensor, mask: Tensor, clock: Tensor, *place: Ten
     """Pseudo-observations and their precisions `[B, L, T]`: the same as `Encoder.forward`."""
     if type(encoder) is not Encoder:
         return encoder(y, mask, clock, *place)
-    known = joined(torch.where(mask, y, 0.0), mask, clock, *place)
+    known = joined(observed(y, mask), mask, clock, *place)
     dtype = _dtype(encoder)
     with torch.autocast(y.device.type, enabled=False):
         inputs = known.to(dtype), mask.any(-1)[..., None], *_parameters(dtype, encoder.network, encoder.linear)
@@ -64,6 +65,17 @@ def decode_draws(decoder: Decoder, replayed: Given | None, first: Tensor, own: G
             inputs = known, decoder.log_scale.detach(), *_parameters(dtype, decoder.scale)
             log_scale = _LogScale.apply(*inputs)  # type: ignore[no-untyped-call]
     return trained, Decoded(mean, decoder.log_scale, log_scale)
+
+
+def observed(y: Tensor, mask: Tensor) -> Tensor:
+    """The observed values of y, and 0 where there are none."""
+    return torch.where(mask, y, _zero(y.dtype, y.device))
+
+
+@lru_cache(maxsize=8)
+def _zero(dtype: torch.dtype, device: torch.device) -> Tensor:
+    """A zero that stays on the device: `torch.where` would fill one at each call."""
+    return torch.zeros((), dtype=dtype, device=device)
 
 
 @torch.no_grad()

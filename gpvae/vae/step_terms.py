@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from gpvae.vae.fused_networks import observed
 from gpvae.vae.networks import Decoded
 from gpvae.vae.normal import HALF_LOG_2_PI
 
@@ -62,7 +63,7 @@ class _StepTerms(torch.autograd.Function):
         ctx.rows, ctx.shapes = rows, (mean.shape, log_noise.shape)
         noise = log_noise.exp()
         difference = torch.empty_like(mean, dtype=torch.promote_types(mean.dtype, y.dtype))
-        torch.sub(rows.own(mean), torch.where(mask, y, 0.0), out=rows.own(difference))
+        torch.sub(rows.own(mean), observed(y, mask), out=rows.own(difference))
         if before is not None:
             torch.sub(rows.past(mean), before.mean, out=rows.past(difference))
         z = rows.trained(difference) / rows.expanded(noise)
