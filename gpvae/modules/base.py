@@ -118,7 +118,10 @@ class ContinualModule(Counters, Transactional, HostState):
         self.task_data = tuple(part.to(self.device) for part in data)
 
     def end_task(self) -> None:
-        """Consolidate the task, and release its data."""
+        """Consolidate the task, and release its data.
+
+        `callbacks.ContinualLearning` calls it without gradients; what needs them uses `torch.enable_grad()`.
+        """
         self.learned += 1
         self.task_data = None
 
