@@ -177,7 +177,8 @@ class ContinualModule(Counters, Transactional, HostState):
             prog_bar: Name of the one to show in the progress bar.
         """
         if num_processes() > 1:
-            if (self.trainer.global_step + 1) % self.trainer.log_every_n_steps:  # type: ignore[attr-defined]
+            every = self.trainer.log_every_n_steps  # type: ignore[attr-defined]
+            if every == 0 or (self.trainer.global_step + 1) % every:
                 return
             sums = sum_over_processes(torch.stack([value.detach().double() for value in values.values()]))
             values = dict(zip(values, sums / num_processes(), strict=True))

@@ -1,0 +1,37 @@
+"""What every `ContinualModule` does, whatever it learns."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.distributions import Distribution, Normal
+
+from gpvae.modules import ContinualModule, base
+
+
+class Constant(ContinualModule):
+    """Predicts one number, with a lead time only if it is told to."""
+
+    def __init__(self, knows_lead_times: bool = True) -> None:
+        super().__init__(["nlpd"])
+        self.value, self.knows_lead_times = nn.Parameter(torch.zeros(())), knows_lead_times
+
+    def predictive(self, batch: Tensor) -> tuple[Distribution, Tensor]:
+        return Normal(self.value.double().expand_as(batch), 1.0), batch
+
+    def lead_time(self, batch: Tensor) -> Tensor | None:
+        return torch.ones_like(batch) if self.knows_lead_times else None
+
+
+@pytest.mark.parametrize(("every", "step", "logged"), [(0, 0, False), (3, 0, False), (3, 2, True)])
+def test_several_processes_log_when_the_trainer_does(
+    every: int, step: int, logged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `log_every_n_steps` 0, it never does."""
+    module, names = Constant(), []
+    monkeypatch.setattr(base, "num_processes", lambda: 2)
+    module._trainer = SimpleNamespace(global_step=step, log_every_n_steps=every)  # type: ignore[assignment]
+    module.log = lambda name, *_, **__: names.append(name)  # type: ignore[method-assign,assignment]
+    module.log_step({"loss": torch.zeros(())}, prog_bar="loss")
+    assert names == ["loss"] * logged
