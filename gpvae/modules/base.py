@@ -155,14 +155,14 @@ class ContinualModule(Counters, Transactional, HostState):
         """
         self.foresight.reset()
         self.last_foresight = []
-        known = True
+        unknown = torch.zeros((), dtype=torch.int64, device=self.device)
         for batch in batches:
             batch = self.transfer_batch_to_device(batch, self.device, 0)
             if (lead := self.lead_time(batch)) is None:
-                known = False
+                unknown += 1
                 break
             self.foresight.update(*self.predictive(batch), lead, self.variable_of(batch))
-        if known:
+        if not sum_over_processes(unknown):  # a process without batches does not know
             names = self._variable_names() if self.scores.num_variables > 1 else [""]
             self.last_foresight = self.foresight.cells(self.begun + 1, names)
             self.learn_from_foresight()

@@ -35,3 +35,19 @@ def test_several_processes_log_when_the_trainer_does(
     module.log = lambda name, *_, **__: names.append(name)  # type: ignore[method-assign,assignment]
     module.log_step({"loss": torch.zeros(())}, prog_bar="loss")
     assert names == ["loss"] * logged
+
+
+def test_a_process_without_batches_leaves_out_what_others_cannot_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would wait for them for ever."""
+    module = Constant()
+    monkeypatch.setattr(module.foresight, "cells", lambda *_: pytest.fail("it waits for the other process"))
+    monkeypatch.setattr(base, "sum_over_processes", lambda value: value + 1)  # another process has no lead times
+    module.foresee([])
+    assert module.last_foresight == []
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_tasks_are_foreseen_if_lead_times_are_known(known: bool) -> None:
+    module = Constant(known)
+    module.foresee([torch.zeros(3).double()])
+    assert [cell.num_values for cell in module.last_foresight] == [3] * known
