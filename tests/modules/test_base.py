@@ -1,6 +1,7 @@
 """What every `ContinualModule` does, whatever it learns."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -51,3 +52,13 @@ def test_tasks_are_foreseen_if_lead_times_are_known(known: bool) -> None:
     module = Constant(known)
     module.foresee([torch.zeros(3).double()])
     assert [cell.num_values for cell in module.last_foresight] == [3] * known
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, 3), (1, 1), (torch.device("cuda", 2), 2)])
+def test_cuda_moves_steps_too(given: Any, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`to` sets the device of training steps as well."""
+    moved: list[torch.device] = []
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
+    monkeypatch.setattr(Constant, "to", lambda self, device: moved.append(device))
+    Constant().cuda(given)
+    assert moved == [torch.device("cuda", expected)]
