@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Distribution, Normal
 
-from gpvae.modules import ContinualModule, base
+from datamodules import Toy
+from gpvae.modules import ContinualModule, StreamingGP, base
+from gpvae.modules.memory import numbers_kept
 
 
 class Constant(ContinualModule):
@@ -62,3 +64,21 @@ def test_cuda_moves_steps_too(given: Any, expected: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(Constant, "to", lambda self, device: moved.append(device))
     Constant().cuda(given)
     assert moved == [torch.device("cuda", expected)]
+
+
+@pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
+@pytest.mark.parametrize("bank_size", [None, 4])
+def test_precisions_are_counted_as_triangles(bank_size: int | None) -> None:
+    data = Toy()
+    data.prepare_data()
+    data.setup()
+    options: dict[str, Any] = {} if bank_size is None else {"hyperparameters": "bank", "bank_size": bank_size}
+    module = StreamingGP("CosS", 6, **options)
+    module.begin_task(*data.task_data(0))
+    if bank_size is None:
+        x, y = data.task_data(0)
+        module.learner.loss(module.gp, x, y, torch.arange(len(x)))
+    module.end_task()
+    members = bank_size or 1
+    assert numbers_kept(module)["precisions"] == members * 6 * 7 // 2
+    assert numbers_kept(module)["means"] == members * (6 + 1)
