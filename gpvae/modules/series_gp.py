@@ -110,24 +110,12 @@ class SeriesGP(SeriesModule):
         """None: nothing is trained by gradients."""
         return []
 
-    def begin_task(self, *data: Tensor) -> None:
-        """Fit EOFs and kernel to the first task; advance the inducing variables to a new one.
-
-        Args:
-            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
-        """
-        self.check_task(*data)
-        times = data[0].to(self.device)
-        if self.begun == 0:
-            self._fit(*data)
-        else:
+    def _prepare_model(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
+        """Fit EOFs, kernel and noise to the first task, on every process with the result of the first."""
+        if self.begun > 0:
             warn_outgrown(self.gp.inducing, times[-1])
-        self.gp.posterior.begin(self.gp.kernel, times[:, None])
-        super().begin_task(*data)
-
-    def _fit(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
-        """Fit EOFs, kernel and noise, on every process with the result of the first."""
-        times, y, mask = times.to(self.device), *(self.gp.arrange(part.to(self.device)) for part in (y, mask))
+            return
+        y, mask = (self.gp.arrange(part.to(self.device)) for part in (y, mask))
         self.gp.map.fit(y, mask)
         with torch.enable_grad():
             fit_series(self.gp.kernel, self.gp.likelihood, times, *self.gp.map.encode(y, mask))
@@ -138,7 +126,7 @@ class SeriesGP(SeriesModule):
         """Attach the data of the task that has begun.
 
         Args:
-            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
+            data: Times `[T]`, observations `[S, T, V]` and mask `[S, T, V]`.
         """
         times, y, mask = data
         self.task_data = times.to(self.device), y, mask  # observations may stay in files

@@ -43,6 +43,22 @@ class SeriesModule(ContinualModule):
         """Raise if a task has no observations, or another number of variables."""
         check_observations(self.hparams["num_variables"], *data)
 
+    def begin_task(self, *data: Tensor) -> None:
+        """Advance the inducing variables to the times of a new task.
+
+        Args:
+            data: Times since the start of the stream `[T]`, observations `[S, T, V]` and mask `[S, T, V]`.
+        """
+        self.check_task(*data)
+        times = data[0].to(self.device)
+        self._prepare_model(times, *data[1:])
+        self._posterior.begin(self.series_model.kernel, times[:, None])
+        super().begin_task(*data)
+
+    @abstractmethod
+    def _prepare_model(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
+        """Prepare the model for a task, before its inducing variables advance: start it at the first one."""
+
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Gather the sites of all processes."""
         super().on_save_checkpoint(checkpoint)

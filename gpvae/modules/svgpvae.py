@@ -199,26 +199,18 @@ class SVGPVAE(VAEModule):
         """Whether the data of the present task are attached."""
         return self._task is not None
 
-    def begin_task(self, *data: Tensor) -> None:
-        """Advance the inducing variables to the times of a new task.
-
-        Args:
-            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
-        """
-        self.check_task(*data)
-        times = data[0].to(self.device)
+    def _prepare_model(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
+        """Start networks and kernel at the first task; plan for the length of the stream."""
         if self.begun == 0:
-            start_model(self.vae, *data)
+            start_model(self.vae, times, y, mask)
         horizon = self._planned if self.hparams["horizon"] is None else self.hparams["horizon"]
         self.resolution.begin(self.vae, times, horizon)
-        self.vae.posterior.begin(self.vae.kernel, times[:, None])
-        super().begin_task(*data)
 
     def attach_task(self, *data: Tensor) -> None:
         """Attach the data of the task that has begun, and compute once what does not change during it.
 
         Args:
-            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
+            data: Times `[T]`, observations `[S, T, V]` and mask `[S, T, V]`.
         """
         fixed, dtype = not self._trained_in_gp(), getattr(torch, self.hparams["step_precision"])
         self._task = task = SeriesTask(self.vae, *data, fixed=fixed, dtype=dtype, device=self.step_device)
