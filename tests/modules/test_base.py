@@ -57,7 +57,7 @@ def test_tasks_are_foreseen_if_lead_times_are_known(known: bool) -> None:
 
 
 @pytest.mark.parametrize(("given", "expected"), [(None, 3), (1, 1), (torch.device("cuda", 2), 2)])
-def test_cuda_moves_steps_too(given: Any, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_moves_steps_too(given: torch.device | int | None, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """`to` sets the device of training steps as well."""
     moved: list[torch.device] = []
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
