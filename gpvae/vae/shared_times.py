@@ -71,8 +71,8 @@ class TimeFeatures:
     def of_inverse(self, S: Tensor, D: Tensor, w: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """a_tᵀ S D S a_t, `[B, L, T]`, and Σ_b (v_bt S_b + w_bt S_b D_b S_b) a_t, `[L, M, T]`.
 
-        For S = (I + Σ w a aᵀ)⁻¹ and a function with derivatives -D by S and v by aᵀ S a, these are its derivatives by w,
-        and half of those by a. S D S is not computed.
+        For S = (I + Σ w a aᵀ)⁻¹ and a function with derivatives -D by S and v by aᵀ S a, these are its derivatives by
+        w, and half of those by a. S D S is not computed.
 
         Args:
             S: Matrices `[B, L, M, M]`.
