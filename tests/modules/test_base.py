@@ -35,7 +35,7 @@ def test_several_processes_log_when_the_trainer_does(
     module, names = Constant(), []
     monkeypatch.setattr(base, "num_processes", lambda: 2)
     module._trainer = SimpleNamespace(global_step=step, log_every_n_steps=every)  # type: ignore[assignment]
-    module.log = lambda name, *_, **__: names.append(name)  # type: ignore[method-assign,assignment]
+    module.log = lambda name, *_, **__: names.append(name)  # type: ignore[method-assign]
     module.log_step({"loss": torch.zeros(())}, prog_bar="loss")
     assert names == ["loss"] * logged
 
