@@ -21,11 +21,11 @@ from gpvae.vae.networks import MAX_LOG_RATIO, MIN_VARIANCE, Decoded, Decoder, En
 Given = tuple[Tensor, tuple[Tensor, ...]]
 
 
-def encode(encoder: Encoder, y: Tensor, mask: Tensor, clock: Tensor, *place: Tensor) -> tuple[Tensor, Tensor]:
+def encode(encoder: Encoder, y: Tensor, mask: Tensor, clock: Tensor, *location_inputs: Tensor) -> tuple[Tensor, Tensor]:
     """Pseudo-observations and their precisions `[B, L, T]`: the same as `Encoder.forward`."""
     if type(encoder) is not Encoder:
-        return encoder(y, mask, clock, *place)
-    known = joined(observed(y, mask), mask, clock, *place)
+        return encoder(y, mask, clock, *location_inputs)
+    known = joined(observed(y, mask), mask, clock, *location_inputs)
     dtype = _dtype(encoder)
     with torch.autocast(y.device.type, enabled=False):
         inputs = known.to(dtype), mask.any(-1)[..., None], *_parameters(dtype, encoder.network, encoder.linear)

@@ -116,8 +116,8 @@ class GPVAE(nn.Module):
             return self.field.join(self.locations, y, mask)
         return (y, mask) if self.field is None else (self.field.join(y), self.field.join(mask))
 
-    def place(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
-        """What the decoder is given beside latents and clock at the locations of some series: inputs and features."""
+    def location_inputs(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
+        """Inputs of the decoder that depend on the locations of some series: static inputs and functions of location."""
         if self.locations is None:
             return ()
         assert series is not None
@@ -130,12 +130,12 @@ class GPVAE(nn.Module):
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor, series: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`, in double precision."""
-        mean, precision = self.encoder(y, mask, self.clock(times), *self.seen_place(times, series))
+        mean, precision = self.encoder(y, mask, self.clock(times), *self.encoder_location_inputs(times, series))
         return mean.double(), precision.double()
 
-    def seen_place(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
-        """What the encoder is given beside values and clock: nothing in a field, which is everywhere."""
-        return () if self.field is not None else self.place(times, series)
+    def encoder_location_inputs(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
+        """Inputs of the encoder that depend on the locations of some series; none for a field, which has all of them."""
+        return () if self.field is not None else self.location_inputs(times, series)
 
     def decode(self, times: Tensor, f: Tensor, series: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation of y, `[..., B, T, V]`, given latents `[..., B, L, T]`.
@@ -145,7 +145,7 @@ class GPVAE(nn.Module):
             f: The latents; those of a field are common to all its locations, `[..., 1, L, T]`.
             series: Locations of a field, `[B]`; if not given, all of them side by side.
         """
-        mean, *scales = self.decoder(f, self.clock(times), *self.place(times, series))
+        mean, *scales = self.decoder(f, self.clock(times), *self.location_inputs(times, series))
         if not isinstance(self.field, Field) or series is None:
             return mean, scales[-1]
         return self.field.split(mean, series), self.field.split(scales[-1], series)
@@ -194,14 +194,15 @@ class GPVAE(nn.Module):
             The bound, and the mean KL between the outputs of the previous decoder and the present one for past latents;
             a field that is sampled has one bound, `[1]`.
         """
-        clock, place = self.clock(features.times, features.a.device), self.place(features.times, series)
+        clock = self.clock(features.times, features.a.device)
+        location_inputs = self.location_inputs(features.times, series)
         seen = mask if seen is None else seen
-        encoded = fused_networks.encode(self.encoder, y, seen, clock, *(place if self.field is None else ()))
+        encoded = fused_networks.encode(self.encoder, y, seen, clock, *(location_inputs if self.field is None else ()))
         q = TaskPosterior.of(features, past, *encoded)
         first, draws = q.sample(noise)
         y, mask, weight = (y, mask, None) if sample_of is None else sample_of
         past_latents, before = (None, None) if replayed is None else ((replayed.f, replayed.given), replayed.target)
-        decoded = fused_networks.decode_draws(self.decoder, past_latents, first, (draws, (clock, *place)))
+        decoded = fused_networks.decode_draws(self.decoder, past_latents, first, (draws, (clock, *location_inputs)))
         log_likelihood, divergence = step_terms(*decoded, y, mask, before, q.prior_terms.dtype)
         if weight is not None:
             log_likelihood = weight * log_likelihood.sum(0, keepdim=True)

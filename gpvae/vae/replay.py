@@ -80,7 +80,7 @@ class Replay(nn.Module):
 
     @torch.no_grad()
     def forward(
-        self, series: Tensor, noise: Tensor, number: int, place: Callable[[Tensor], tuple[Tensor, ...]]
+        self, series: Tensor, noise: Tensor, number: int, location_inputs: Callable[[Tensor], tuple[Tensor, ...]]
     ) -> Replayed:
         """Draws of past latents, and what the previous decoder makes of them.
 
@@ -88,10 +88,10 @@ class Replay(nn.Module):
             series: Series of this process, `[B]`.
             noise: Standard normal draws of each series, `[B, *noise_shape]`.
             number: The number of the step, which says which times are replayed.
-            place: What the decoder is given about locations at some times, see `GPVAE.place`.
+            location_inputs: What the decoder is given about locations at some times, see `GPVAE.location_inputs`.
         """
         some, times, clock = self.parts[number % len(self.parts)]
-        rows, given = own_positions(series), (clock, *place(times))
+        rows, given = own_positions(series), (clock, *location_inputs(times))
         spreads = select_rows(self.spreads[..., some], rows)
         same, extra = noise.to(spreads).split(1, 1)
         past, shown = torch.addcmul(select_rows(self.means[..., some], rows), spreads[:, :2], same).unbind(1)

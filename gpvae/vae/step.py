@@ -123,7 +123,7 @@ class Step(NamedTuple):
         vae, replayed = self.task.vae, None
         if replay is not None:
             assert noise.replay is not None
-            replayed = replay(self.series, noise.replay, number, partial(vae.place, series=self.locations))
+            replayed = replay(self.series, noise.replay, number, partial(vae.location_inputs, series=self.locations))
         features, past = self.task.features_and_past(self.times, self.series)
         bound, divergence = vae.step(
             features,
