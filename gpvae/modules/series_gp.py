@@ -1,6 +1,5 @@
 """Gaussian processes in closed form for every series, as a LightningModule."""
 
-import copy
 from typing import Literal, get_args
 
 import torch
@@ -10,12 +9,10 @@ from torch.distributions import Distribution, Normal
 
 from gpvae.inducing import ChosenCosines
 from gpvae.methods import KernelName
-from gpvae.metrics import Foresight, TaskScores
 from gpvae.modules.series_module import METRICS, SeriesModule
 from gpvae.utils import checks
 from gpvae.utils.distributed import of_first_process
 from gpvae.vae.closed_form import ClosedFormSeries
-from gpvae.vae.common_posterior import CommonPosterior
 from gpvae.vae.kernel_fit import fit_series
 from gpvae.vae.linear_map import LinearMap
 from gpvae.vae.resolution import warn_outgrown
@@ -75,11 +72,9 @@ class SeriesGP(SeriesModule):
             self.build(num_variables)
 
     def _build(self, num_variables: int, num_series: int | None) -> None:
-        """Build kernel and posterior."""
+        """Build metrics, kernel and posterior."""
+        super()._build(num_variables, None)
         options = self.hparams
-        options["num_variables"] = num_variables
-        self._hparams_initial = copy.deepcopy(options)  # the copy that loggers get
-        self.scores, self.foresight = TaskScores(METRICS, num_variables), Foresight(METRICS, num_variables)
         num_eofs, periods, field = options["num_eofs"], options["periods"] or [], options["latents"] == "field"
         if num_eofs is not None and num_eofs > num_variables and not field:
             raise ValueError(
@@ -94,10 +89,6 @@ class SeriesGP(SeriesModule):
             period=max(periods, default=None),
             field=field,
         )
-
-    @property
-    def _posterior(self) -> CommonPosterior:
-        return self.gp.posterior
 
     def setup(self, stage: str) -> None:
         """Build what depends on the data, and plan for the length of the stream."""

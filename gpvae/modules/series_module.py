@@ -1,11 +1,13 @@
 """What modules that learn streams of series have in common: batches, checkpoints of sites, scores of variables."""
 
+import copy
 from abc import abstractmethod
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from gpvae.metrics import Foresight, TaskScores
 from gpvae.modules.base import ContinualModule
 from gpvae.vae.series_posterior import SeriesPosterior
 from gpvae.vae.task import check_observations
@@ -30,14 +32,21 @@ class SeriesModule(ContinualModule):
         return getattr(self, self.model_name)
 
     @property
-    @abstractmethod
     def _posterior(self) -> SeriesPosterior:
-        """The posterior of all series."""
+        return self.series_model.posterior
 
     @property
     def _posterior_prefix(self) -> str:
         """Prefix of the posterior in a state."""
         return f"{self.model_name}.posterior."
+
+    def _build(self, num_variables: int, num_series: int | None) -> None:
+        """Build metrics, and add what was taken from the data to the options."""
+        self.hparams.update(num_variables=num_variables)
+        if num_series is not None:
+            self.hparams.update(num_series=num_series)
+        self._hparams_initial = copy.deepcopy(self.hparams)  # the copy that loggers get
+        self.scores, self.foresight = TaskScores(METRICS, num_variables), Foresight(METRICS, num_variables)
 
     def check_task(self, *data: Tensor) -> None:
         """Raise if a task has no observations, or another number of variables."""

@@ -1,6 +1,5 @@
 """The continual GP-VAE as a LightningModule."""
 
-import copy
 from typing import Any
 
 import torch
@@ -10,7 +9,6 @@ from torch.optim import Optimizer
 
 from gpvae.inference import only_training
 from gpvae.methods import KernelName, Scalar
-from gpvae.metrics import Foresight, TaskScores
 from gpvae.modules.finite_losses import FiniteLosses
 from gpvae.modules.series_module import METRICS
 from gpvae.modules.vae_module import VAEModule
@@ -149,12 +147,8 @@ class SVGPVAE(VAEModule):
             self.build(num_variables, num_series)
 
     def _build(self, num_variables: int, num_series: int | None) -> None:
-        """Build networks and posteriors."""
-        self.hparams.update(num_variables=num_variables)
-        if self.hparams["latents"] == "field":
-            self.hparams.update(num_series=num_series)
-        self._hparams_initial = copy.deepcopy(self.hparams)  # the copy that loggers get
-        self.scores, self.foresight = TaskScores(METRICS, num_variables), Foresight(METRICS, num_variables)
+        """Build metrics, networks and posteriors."""
+        super()._build(num_variables, num_series if self.hparams["latents"] == "field" else None)
         self.vae = build_vae(self.hparams, num_variables, num_series)
         num_parameters = len(ewc.flat([self.vae.encoder, self.vae.decoder]))
         protects, running = self.consolidation, self.hparams["ewc_running"]

@@ -117,7 +117,7 @@ class GPVAE(nn.Module):
         return (y, mask) if self.field is None else (self.field.join(y), self.field.join(mask))
 
     def location_inputs(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
-        """Inputs of the decoder that depend on the locations of some series: static inputs and functions of location."""
+        """Inputs of the decoder that depend on the locations of series: static inputs, and functions of location."""
         if self.locations is None:
             return ()
         assert series is not None
@@ -134,7 +134,7 @@ class GPVAE(nn.Module):
         return mean.double(), precision.double()
 
     def encoder_location_inputs(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
-        """Inputs of the encoder that depend on the locations of some series; none for a field, which has all of them."""
+        """Inputs of the encoder that depend on the locations of series; none for a field, which has all of them."""
         return () if self.field is not None else self.location_inputs(times, series)
 
     def decode(self, times: Tensor, f: Tensor, series: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -245,7 +245,9 @@ class GPVAE(nn.Module):
         """
         series = self._series(series)
         frame, transport = self.posterior.present_frame(self.kernel)
-        return TimeFeatures.of(frame, times).latent(Posterior.from_site(transport(self.posterior.site_of(series))))
+        q = Posterior.from_site(transport(self.posterior.site_of(series)))
+        mean, var = TimeFeatures.of(frame, times).marginals(q)
+        return Normal(mean, var.sqrt())
 
     @torch.no_grad()
     def resolved_share(self, times: Tensor, inducing: InducingVariables | None = None) -> Tensor:
