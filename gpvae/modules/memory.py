@@ -1,4 +1,4 @@
-"""All numbers that a module keeps, by what they are for."""
+"""Counts of the numbers that a module keeps, by purpose."""
 
 import re
 from collections import defaultdict

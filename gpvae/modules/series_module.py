@@ -1,4 +1,4 @@
-"""What modules that learn streams of series have in common: batches, checkpoints of sites, scores of variables."""
+"""The base class of modules that learn streams of series: batches, checkpoints of sites, scores of variables."""
 
 import copy
 from abc import abstractmethod

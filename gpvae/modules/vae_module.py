@@ -1,4 +1,4 @@
-"""What a module that learns a GP-VAE says of it: predictions, scores, forecasts and checkpoints."""
+"""Predictions and checkpoints of modules that learn a GP-VAE."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -17,7 +17,7 @@ from torch.nn.functional import silu, softplus
 
 from gpvae.vae.networks import MAX_LOG_RATIO, MIN_VARIANCE, Decoded, Decoder, Encoder, joined
 
-#: Latents `[..., L, T]`, and what the decoder is given beside them: the clock, and about locations.
+#: Latents `[..., L, T]`, and further inputs of the decoder: the clock, and those that depend on the location.
 Given = tuple[Tensor, tuple[Tensor, ...]]
 
 
@@ -87,7 +87,7 @@ def outputs(decoder: Decoder, f: Tensor, given: tuple[Tensor, ...]) -> Decoded:
     Args:
         decoder: The decoder.
         f: Latents, `[B, L, T]`.
-        given: What the decoder is given beside them.
+        given: Its further inputs.
     """
     if type(decoder) is not Decoder:
         return decoder.outputs(f, *given)
@@ -215,7 +215,7 @@ def _derivatives(
 
 
 def _beside(parts: list[Given]) -> Tensor:
-    """Rows for the decoder, `[N, L + ...]`: latents and what it is given beside them."""
+    """Rows of inputs of the decoder, `[N, L + ...]`: latents, and further inputs in other columns."""
     (f, given), *_ = parts
     widths = [f.shape[-2], *(part.shape[-1] for part in given)]
     sizes = [f[..., 0, :].numel() for f, _ in parts]

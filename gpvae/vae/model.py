@@ -43,7 +43,7 @@ class Replayed(NamedTuple):
 
     Attributes:
         f: The latents, `[B, L, R]`.
-        given: What the decoder is given beside them: the clock, and about locations.
+        given: Further inputs of the decoder: the clock, and those that depend on the location.
         target: Outputs of the previous decoder.
     """
 
@@ -188,7 +188,7 @@ class GPVAE(nn.Module):
             series: The series of the observations, or the locations of a sample.
             sample_of: Of a field whose y are coefficients, the observations of some locations, `[B, T, V]`, which of
                 them are observed, and how many observations of the whole field each of them stands for.
-            replayed: Past latents, and what the previous decoder makes of them.
+            replayed: Past latents, and the outputs of the previous decoder for them.
 
         Returns:
             The bound, and the mean KL between the outputs of the previous decoder and the present one for past latents;

@@ -138,8 +138,8 @@ class Decoded(NamedTuple):
 class Decoder(nn.Module):
     """f_t → the mean of y_t, and its scale: learnt for each variable or for all, or predicted like the mean.
 
-    A predicted scale is trained on the side: it does not train the latents or the mean, which learn with the noise of
-    the variables as if there were none. Otherwise hours that are hard to predict would count less in the mean.
+    The loss of a predicted scale has no derivatives by the latents or the mean, which are trained with the noise of the
+    variables alone. Otherwise hours that are hard to predict would count less in the mean.
 
     Args:
         latent_dim: Number of latent dimensions L.

@@ -22,7 +22,7 @@ from gpvae.vae.task import SeriesTask
 
 
 class Replay(nn.Module):
-    """KL between the outputs of the previous and the present decoder for past latents.
+    """Past latents, and the outputs of the previous decoder, to which those of the present one are to be close (in KL).
 
     Args:
         decoder: The decoder that is trained.
@@ -82,13 +82,13 @@ class Replay(nn.Module):
     def forward(
         self, series: Tensor, noise: Tensor, number: int, location_inputs: Callable[[Tensor], tuple[Tensor, ...]]
     ) -> Replayed:
-        """Draws of past latents, and what the previous decoder makes of them.
+        """Draws of past latents, and the outputs of the previous decoder for them.
 
         Args:
             series: Series of this process, `[B]`.
             noise: Standard normal draws of each series, `[B, *noise_shape]`.
             number: The number of the step, which says which times are replayed.
-            location_inputs: What the decoder is given about locations at some times, see `GPVAE.location_inputs`.
+            location_inputs: Inputs that depend on the location, at some times; see `GPVAE.location_inputs`.
         """
         some, times, clock = self.parts[number % len(self.parts)]
         rows, given = own_positions(series), (clock, *location_inputs(times))

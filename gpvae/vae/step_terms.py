@@ -29,7 +29,7 @@ def step_terms(
 ) -> tuple[Tensor, Tensor]:
     """The log likelihood of each series, and the mean divergence of each, `[B]`; the latter 0 without replay.
 
-    The mean is trained by its first draw and the noise of the variables. Predicted scales are trained on the side, with
+    The mean is trained by its first draw and the noise of the variables. Predicted scales are trained separately, with
     means held fixed: by the density of equal mixtures of all draws. Predictions are such mixtures, so a scale that is
     trained on their density does not count the variance of f twice.
 
