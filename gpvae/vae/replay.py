@@ -57,7 +57,7 @@ class Replay(nn.Module):
         starts = [*range(0, self.num_times - self.num_draws, self.num_draws), self.num_times - self.num_draws]
         parts = [slice(start, start + self.num_draws) for start in starts]
         self.parts = [(some, times[some], vae.clock(times, task.device)[some]) for some in parts]
-        frames = vae.posterior.present_frame(vae.kernel), (task.frame, task.transport)
+        frames = vae.posterior.present_frame(task.kernel), (task.frame, task.transport)
         pairs = [(TimeFeatures.of(frame, times), transport) for frame, transport in frames]
 
         def latents(series: Tensor) -> tuple[Tensor, ...]:

@@ -67,6 +67,9 @@ class SeriesTask(TaskData):
 
     Attributes:
         device: Device of the steps.
+        kernel: The kernel as it was when the task began.
+        frame: The frame of the task as it began.
+        transport: The transport of past sites to this frame.
     """
 
     @torch.no_grad()
@@ -85,7 +88,10 @@ class SeriesTask(TaskData):
         self.dtype = dtype if fixed and not self.exceeds(MAX_VALUE) else torch.float64
         home = self.times.device
         self.device = home if device is None or self.dtype == torch.float64 else device
-        self.frame, self.transport = vae.posterior.task_frame(vae.kernel)
+        self.kernel, inducing = vae.kernel, vae.posterior.inducing
+        if not fixed and vae.posterior.started:
+            self.kernel, inducing = vae.posterior.at_begin(vae.kernel, self.times[:, None])
+        self.frame, self.transport = vae.posterior.task_frame(self.kernel, inducing)
         self._fixed = self._condensed() if fixed else None
 
     def _condensed(self) -> tuple[TimeFeatures, Site]:
