@@ -7,7 +7,7 @@ observations of f, so q(u) is conjugate: in the site of a series G = Σ a aᵀ/�
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, overload
+from typing import ClassVar, overload
 
 import torch
 from gpytorch.kernels import Kernel
@@ -26,7 +26,7 @@ from gpvae.vae.field import Field, FieldPosterior
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.location_field import LocationField
 from gpvae.vae.locations import Locations
-from gpvae.vae.networks import Clock, Decoded, Decoder, Encoder
+from gpvae.vae.networks import Clock, Decoder, Encoder, Replayed
 from gpvae.vae.precision_by_time import ExpansionFieldPosterior, ExpansionPosterior
 from gpvae.vae.series_posterior import SeriesPosterior
 from gpvae.vae.shared_times import TimeFeatures
@@ -36,20 +36,6 @@ from gpvae.vae.widening import Widening
 
 #: Maximum number of elements of a hidden layer on the CPU when samples are decoded: 4 MB, which fit into caches.
 MAX_ELEMENTS = 2**20
-
-
-class Replayed(NamedTuple):
-    """Latents of the past that a step replays.
-
-    Attributes:
-        f: The latents, `[B, L, R]`.
-        given: Further inputs of the decoder: the clock, and those that depend on the location.
-        target: Outputs of the previous decoder.
-    """
-
-    f: Tensor
-    given: tuple[Tensor, ...]
-    target: Decoded
 
 
 class GPVAE(nn.Module):

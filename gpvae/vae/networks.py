@@ -135,6 +135,20 @@ class Decoded(NamedTuple):
     log_scale: Tensor | None
 
 
+class Replayed(NamedTuple):
+    """Latents of the past that a step replays.
+
+    Attributes:
+        f: The latents, `[B, L, R]`.
+        given: Further inputs of the decoder: the clock, and those that depend on the location.
+        target: Outputs of the previous decoder.
+    """
+
+    f: Tensor
+    given: tuple[Tensor, ...]
+    target: Decoded
+
+
 class Decoder(nn.Module):
     """f_t → the mean of y_t, and its scale: learnt for each variable or for all, or predicted like the mean.
 

@@ -15,8 +15,7 @@ from gpvae.utils.devices import moved
 from gpvae.utils.distributed import own_positions
 from gpvae.utils.row_store import compute_rows, select_rows
 from gpvae.vae import fused_networks
-from gpvae.vae.model import Replayed
-from gpvae.vae.networks import Decoder
+from gpvae.vae.networks import Decoder, Replayed
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.task import SeriesTask
 
