@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from gpvae.metrics import Coverage
 from gpvae.utils.lead_times import GROUPS
-from gpvae.utils.resizable import assign
+from gpvae.utils.resizable import assign, expect_buffers
 
 #: Lead times at which each group has its own factor; in between it is interpolated, from 1 at a lead time of 0.
 KNOTS = (0.0, 3.0, 15.0, 48.0, 120.0)
@@ -86,7 +86,5 @@ class Widening(nn.Module):
         assign(self.log_factor, torch.where(both.isnan(), self.log_factor, learnt))
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
-        for name, buffer in (("end", self.end), ("log_factor", self.log_factor)):
-            saved = state_dict.setdefault(prefix + name, buffer)  # states saved before there was a widening lack them
-            buffer.data = buffer.new_empty(saved.shape) if saved.shape != buffer.shape else buffer.data
+        expect_buffers(self, state_dict, prefix, "end", "log_factor")
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
