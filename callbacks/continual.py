@@ -93,7 +93,8 @@ class ContinualLearning(Callback):
         module, stream = module_and_stream(trainer, "ContinualLearning")
         last_epoch = (trainer.current_epoch + 1) % stream.epochs_per_task == 0
         if trainer.is_last_batch and last_epoch and module.learned < module.begun:
-            module.end_task()
+            with torch.no_grad():  # also where Lightning has them enabled
+                module.end_task()
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the random numbers."""

@@ -89,10 +89,10 @@ class Network(ContinualModule):
 # %% [markdown]
 # ## Two protections
 #
-# `end_task` is called once after each task. The data of the task are still there, as `task_data`; the base class then
-# counts the task and releases them. What is to be remembered is in buffers, so checkpoints have it, and a run that is
-# [interrupted](../howto/resume.md) ends as if it had not been. `save_hyperparameters` is Lightning's: it keeps the
-# arguments, from which a checkpoint is loaded.
+# `end_task` is called once after each task, without gradients. The data of the task are still there, as `task_data`;
+# the base class then counts the task and releases them. What is to be remembered is in buffers, so checkpoints have it,
+# and a run that is [interrupted](../howto/resume.md) ends as if it had not been. `save_hyperparameters` is Lightning's:
+# it keeps the arguments, from which a checkpoint is loaded.
 #
 # **Elastic weight consolidation** (EWC, Kirkpatrick et al. 2017) remembers the weights, and how much the predictions of
 # all tasks so far depend on each of them (the diagonal of the Fisher information). It keeps no data.
@@ -115,7 +115,6 @@ class EWC(Network):
         change = parameters_to_vector(self.parameters()) - self.weights
         return self.strength * (self.fisher * change.square()).sum()
 
-    @torch.no_grad()
     def end_task(self) -> None:
         """Add the Fisher information of the task, with targets drawn from the model."""
         x, _ = self.task_data

@@ -145,24 +145,37 @@ def end_free_form(elbo: FreeFormBound, q: Posterior) -> None:
 
 
 def best_bound(
-    posterior: StreamingPosterior, kernel: Kernel, likelihood: Likelihood, x: Tensor, y: Tensor
+    posterior: StreamingPosterior,
+    kernel: Kernel,
+    likelihood: Likelihood,
+    x: Tensor,
+    y: Tensor,
+    sites: PointSites | None = None,
 ) -> Callable[[], Tensor]:
     """The bound of a task that has begun, with q(u) at its optimum, as a function of the hyperparameters.
 
     If the likelihood is not Gaussian, the optimum is found by natural gradients. There the bound is stationary in q, so
     its gradient is the one with q held fixed.
+
+    Args:
+        posterior: The posterior, its inducing variables advanced to x.
+        kernel: The kernel.
+        likelihood: The likelihood.
+        x: Inputs `[N, D]`.
+        y: Targets `[*L, N]`.
+        sites: Sites from which natural gradients start, updated in place at each call; zero if not given.
     """
 
     def conjugate() -> Tensor:
         return _gaussian_task(posterior, kernel, likelihood, x, y)[1].log_evidence().sum()
 
-    sites = PointSites.zero(y)
+    start = PointSites.zero(y) if sites is None else sites
 
     def free_form() -> Tensor:
         frame, past = posterior.task(kernel)
         a, prior = frame.features(x)
         with torch.no_grad():
-            q, _ = natural_posterior(past, likelihood, a, prior, y, steps=100, tolerance=1e-7, sites=sites)
+            q, _ = natural_posterior(past, likelihood, a, prior, y, steps=100, tolerance=1e-7, sites=start)
         return task_elbo(q, past, likelihood, a, prior, y, len(x)).sum()
 
     return conjugate if is_gaussian(likelihood) else free_form

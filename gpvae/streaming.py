@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
+from torch.nn.utils import vector_to_parameters
 
 from gpvae.inducing import Functionals, InducingVariables
 from gpvae.kernels import flat_parameters
@@ -146,18 +147,23 @@ class StreamingPosterior(Resizable):
         """Adapt the inducing variables to the kernel of the task, once its training is done."""
         self.inducing.adapt_to_kernel(kernel)
 
-    def task_frame(self, kernel: Kernel) -> tuple[Frame, Transport]:
+    def task_frame(self, kernel: Kernel, inducing: InducingVariables | None = None) -> tuple[Frame, Transport]:
         """The frame of the present task, and the transport of past sites to it.
 
         C = L⁻¹ kuv L_old⁻ᵀ. If the hyperparameters have changed, the old site, a function of u_old, is kept, and the
         prior of u_old is that of the present kernel: R = L_old⁻¹ kvv L_old⁻ᵀ - CᵀC.
+
+        Args:
+            kernel: The kernel.
+            inducing: The inducing variables of the task, if not the present ones.
         """
-        if self.started and self.inducing.is_same_as(self.past) and self._unchanged(kernel):
-            return Frame(self.inducing, kernel, self.L), Transport()
-        frame = Frame.of(self.inducing, kernel)
+        inducing = self.inducing if inducing is None else inducing
+        if self.started and inducing.is_same_as(self.past) and self._unchanged(kernel):
+            return Frame(inducing, kernel, self.L), Transport()
+        frame = Frame.of(inducing, kernel)
         if not self.started:
             return frame, Transport.from_nothing(frame.L)
-        kuv = self.inducing.kuv(kernel, self.past)
+        kuv = inducing.kuv(kernel, self.past)
         C = solve_lower(frame.L, solve_lower(self.L, kuv.mT).mT)
         if self._unchanged(kernel):
             prior = identity_like(C)
@@ -166,6 +172,20 @@ class StreamingPosterior(Resizable):
             prior = T @ T.mT
         R = prior - C.mT @ C
         return frame, Transport(C, R, self.power)
+
+    @torch.no_grad()
+    def at_begin(self, kernel: Kernel, x: Tensor) -> tuple[Kernel, InducingVariables]:
+        """Kernel and inducing variables as they were when the present task began, before it trained them.
+
+        They follow from the past, so a run that is resumed within a task has the same.
+
+        Args:
+            kernel: The kernel.
+            x: Inputs of the task, `[N, D]`.
+        """
+        kernel = copy.deepcopy(kernel)
+        vector_to_parameters(self.kernel_parameters, kernel.parameters())
+        return kernel, copy.deepcopy(self.past).advance(kernel, x)
 
     def task(self, kernel: Kernel) -> tuple[Frame, Site]:
         """The frame of the present task, and the past site transported to it."""

@@ -40,6 +40,7 @@ class ChosenCosines(TimeMemory):
     """
 
     measure_type = measures.ScaledCosine
+    adapted = (*TimeMemory.adapted, "chosen", "chosen_by")
     horizon: Tensor
     chosen: Tensor
     chosen_by: Tensor
@@ -144,15 +145,6 @@ class ChosenCosines(TimeMemory):
     def basis(self, x: Tensor) -> Tensor:
         """Not given: the chosen cosines are not orthogonal."""
         return InducingVariables.basis(self, x)
-
-    def resized(self, num_inducing: int, kernel: Kernel) -> "ChosenCosines":
-        """The same horizon with another number of cosines, chosen again."""
-        other = type(self)(num_inducing, periods=self.periods).to(self.end.device)
-        for name in ("origin", "end", "horizon"):
-            assign(other.get_buffer(name), self.get_buffer(name))
-        other.num_advances = self.num_advances
-        other.adapt_to_kernel(kernel)
-        return other
 
 
 def _pivots(K: Tensor, num: int) -> Tensor:

@@ -3,6 +3,7 @@
 u_m = ∫ f(x) g_m(x) ω(x) dx = Φᵀ f(x_q) by Gauss-Legendre quadrature. Φ does not depend on t; only the nodes move.
 """
 
+import copy
 import math
 from typing import ClassVar, Self
 
@@ -30,6 +31,8 @@ class TimeMemory(Functionals):
     """
 
     measure_type: ClassVar[type[measures.Measure]]
+    #: Buffers that `adapt_to_kernel` computes.
+    adapted: ClassVar[tuple[str, ...]] = ("positions", "Phi")
     origin: Tensor
     end: Tensor
     positions: Tensor
@@ -112,11 +115,10 @@ class TimeMemory(Functionals):
     @torch.no_grad()
     def resized(self, num_inducing: int, kernel: Kernel) -> Self:
         """The same projections over the same stream, with another number of basis functions."""
-        other = type(self)(num_inducing).to(self.end.device)
-        for name, buffer in self.named_buffers():
-            if name not in ("positions", "Phi"):
-                assign(other.get_buffer(name), buffer)
-        other.num_advances = self.num_advances
+        other = copy.deepcopy(self)
+        other.num_inducing, other.measure = num_inducing, self.measure_type(num_inducing)
+        for name in self.adapted:
+            assign(other.get_buffer(name), torch.zeros(0))
         other.adapt_to_kernel(kernel)
         return other
 

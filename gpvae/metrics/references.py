@@ -1,4 +1,4 @@
-"""Reference predictions that a model should beat: climatology, persistence and the mean, from what the stream has seen.
+"""Reference predictions without a model, from the stream so far: climatology, persistence and the mean.
 
 Shapes: S series, B some of them, T times, V variables. A reference learns the training values of one task after the
 other, and predicts any time from them.

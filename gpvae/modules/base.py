@@ -118,7 +118,10 @@ class ContinualModule(Counters, Transactional, HostState):
         self.task_data = tuple(part.to(self.device) for part in data)
 
     def end_task(self) -> None:
-        """Consolidate the task, and release its data."""
+        """Consolidate the task, and release its data.
+
+        `callbacks.ContinualLearning` calls it without gradients; what needs them uses `torch.enable_grad()`.
+        """
         self.learned += 1
         self.task_data = None
 
@@ -152,14 +155,14 @@ class ContinualModule(Counters, Transactional, HostState):
         """
         self.foresight.reset()
         self.last_foresight = []
-        known = True
+        unknown = torch.zeros((), dtype=torch.int64, device=self.device)
         for batch in batches:
             batch = self.transfer_batch_to_device(batch, self.device, 0)
             if (lead := self.lead_time(batch)) is None:
-                known = False
+                unknown += 1
                 break
             self.foresight.update(*self.predictive(batch), lead, self.variable_of(batch))
-        if known:
+        if not sum_over_processes(unknown):  # a process without batches does not know
             names = self._variable_names() if self.scores.num_variables > 1 else [""]
             self.last_foresight = self.foresight.cells(self.begun + 1, names)
             self.learn_from_foresight()
@@ -174,7 +177,8 @@ class ContinualModule(Counters, Transactional, HostState):
             prog_bar: Name of the one to show in the progress bar.
         """
         if num_processes() > 1:
-            if (self.trainer.global_step + 1) % self.trainer.log_every_n_steps:  # type: ignore[attr-defined]
+            every = self.trainer.log_every_n_steps  # type: ignore[attr-defined]
+            if every == 0 or (self.trainer.global_step + 1) % every:
                 return
             sums = sum_over_processes(torch.stack([value.detach().double() for value in values.values()]))
             values = dict(zip(values, sums / num_processes(), strict=True))

@@ -41,6 +41,12 @@ class HostState(LightningModule):
         self._steps_on = home
         return super().to(home, dtype, non_blocking)
 
+    def cuda(self, device: torch.device | int | None = None) -> Self:
+        """Move the module to a GPU, the present one if none is given."""
+        if not isinstance(device, torch.device):
+            device = torch.device("cuda", torch.cuda.current_device() if device is None else device)
+        return self.to(device)
+
     def cpu(self) -> Self:
         """Move the module to the CPU."""
         return self.to(torch.device("cpu"))

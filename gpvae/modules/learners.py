@@ -2,16 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from gpvae.bounds import FreeFormBound, data_site
 from gpvae.inference import Training, best_bound, check_finite, end_free_form, solve
+from gpvae.likelihoods import is_gaussian
+from gpvae.natural_gradients import PointSites
 from gpvae.online_gp import OnlineGP
 from gpvae.posteriors import FreeForm, Posterior
 from gpvae.sites import Site
 from gpvae.utils.distributed import sum_over_processes
+from gpvae.utils.resizable import assign, expect_buffers
 
 
 class Learner(nn.Module, ABC):
@@ -151,12 +155,26 @@ class OnePass(Learner):
 
 
 class Collapsed(Learner):
-    """q(u) at its optimum while inducing points or hyperparameters are trained; a step needs the whole task."""
+    """q(u) at its optimum while inducing points or hyperparameters are trained; a step needs the whole task.
+
+    If the likelihood is not Gaussian, natural gradients start from the points' sites of the step before. These are part
+    of the state within a task, so that a run that is resumed there takes the same steps.
+    """
+
+    precision: Tensor
+    natural_mean: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("precision", "natural_mean"):
+            self.register_buffer(name, torch.zeros(0, dtype=torch.float64))
 
     def attach(self, gp: OnlineGP, x: Tensor, y: Tensor, fixed: bool) -> None:
         """Attach the data, and prepare the bound."""
         super().attach(gp, x, y, fixed)
-        self.bound = best_bound(gp.posterior, gp.kernel, gp.likelihood, x, y)
+        resumed = self.precision.shape == y.shape
+        self.sites = PointSites(self.precision, self.natural_mean) if resumed else PointSites.zero(y)
+        self.bound = best_bound(gp.posterior, gp.kernel, gp.likelihood, x, y, self.sites)
 
     def loss(self, gp: OnlineGP, x: Tensor, y: Tensor, index: Tensor) -> Tensor | None:
         """The negative bound per point."""
@@ -166,11 +184,23 @@ class Collapsed(Learner):
                 f"a step received {len(x)} of the {num_data} points of a task, but collapsed inference needs all of "
                 "them: set batch_size to null, or use inference: free_form"
             )
-        return None if self.fixed else -self.bound() / num_data
+        if self.fixed:
+            return None
+        value = -self.bound() / num_data
+        if not is_gaussian(gp.likelihood):
+            assign(self.precision, self.sites.precision)
+            assign(self.natural_mean, self.sites.natural_mean)
+        return value
 
     def _end(self, gp: OnlineGP) -> None:
         solve(gp.posterior, gp.kernel, gp.likelihood, *self.data)
-        del self.bound
+        del self.bound, self.sites
+        for buffer in (self.precision, self.natural_mean):
+            assign(buffer, buffer[:0])
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
+        expect_buffers(self, state_dict, prefix, "precision", "natural_mean")
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
 
 class WholeTask(Learner):

@@ -1,9 +1,11 @@
-"""All numbers that a module keeps, by what they are for."""
+"""Counts of the numbers that a module keeps, by purpose."""
 
 import re
 from collections import defaultdict
 
 from torch import nn
+
+from gpvae.vae.precision_by_time import PosteriorByTime
 
 #: Parts of a state that follow from others (factors of kernel matrices, quadrature, copies of the present variables),
 #: or that the next task replaces.
@@ -24,11 +26,12 @@ def numbers_kept(module: nn.Module) -> dict[str, int]:
         module: A module of `gpvae.modules`.
     """
     counts: dict[str, int] = defaultdict(int)
+    weights = {f"{name}.G" for name, part in module.named_modules() if isinstance(part, PosteriorByTime)}
     for name, value in module.state_dict().items():
         if DERIVED.search(name):
             continue
         size = value.numel()
-        if name.endswith(".G") and value.ndim != 3 and size:  # of three dimensions, they are weights along the stream
+        if name.endswith(".G") and name not in weights and size:
             size = size // value.shape[-1] * (value.shape[-1] + 1) // 2
         purpose = next((purpose for purpose, names in PURPOSES.items() if names.search(name)), "other")
         counts[purpose] += size

@@ -1,6 +1,5 @@
 """Gaussian processes in closed form for every series, as a LightningModule."""
 
-import copy
 from typing import Literal, get_args
 
 import torch
@@ -10,12 +9,10 @@ from torch.distributions import Distribution, Normal
 
 from gpvae.inducing import ChosenCosines
 from gpvae.methods import KernelName
-from gpvae.metrics import Foresight, TaskScores
 from gpvae.modules.series_module import METRICS, SeriesModule
 from gpvae.utils import checks
 from gpvae.utils.distributed import of_first_process
 from gpvae.vae.closed_form import ClosedFormSeries
-from gpvae.vae.common_posterior import CommonPosterior
 from gpvae.vae.kernel_fit import fit_series
 from gpvae.vae.linear_map import LinearMap
 from gpvae.vae.resolution import warn_outgrown
@@ -75,11 +72,9 @@ class SeriesGP(SeriesModule):
             self.build(num_variables)
 
     def _build(self, num_variables: int, num_series: int | None) -> None:
-        """Build kernel and posterior."""
+        """Build metrics, kernel and posterior."""
+        super()._build(num_variables, None)
         options = self.hparams
-        options["num_variables"] = num_variables
-        self._hparams_initial = copy.deepcopy(options)  # the copy that loggers get
-        self.scores, self.foresight = TaskScores(METRICS, num_variables), Foresight(METRICS, num_variables)
         num_eofs, periods, field = options["num_eofs"], options["periods"] or [], options["latents"] == "field"
         if num_eofs is not None and num_eofs > num_variables and not field:
             raise ValueError(
@@ -95,10 +90,6 @@ class SeriesGP(SeriesModule):
             field=field,
         )
 
-    @property
-    def _posterior(self) -> CommonPosterior:
-        return self.gp.posterior
-
     def setup(self, stage: str) -> None:
         """Build what depends on the data, and plan for the length of the stream."""
         super().setup(stage)
@@ -110,24 +101,12 @@ class SeriesGP(SeriesModule):
         """None: nothing is trained by gradients."""
         return []
 
-    def begin_task(self, *data: Tensor) -> None:
-        """Fit EOFs and kernel to the first task; advance the inducing variables to a new one.
-
-        Args:
-            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
-        """
-        self.check_task(*data)
-        times = data[0].to(self.device)
-        if self.begun == 0:
-            self._fit(*data)
-        else:
+    def _prepare_model(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
+        """Fit EOFs, kernel and noise to the first task, on every process with the result of the first."""
+        if self.begun > 0:
             warn_outgrown(self.gp.inducing, times[-1])
-        self.gp.posterior.begin(self.gp.kernel, times[:, None])
-        super().begin_task(*data)
-
-    def _fit(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
-        """Fit EOFs, kernel and noise, on every process with the result of the first."""
-        times, y, mask = times.to(self.device), *(self.gp.arrange(part.to(self.device)) for part in (y, mask))
+            return
+        y, mask = (self.gp.arrange(part.to(self.device)) for part in (y, mask))
         self.gp.map.fit(y, mask)
         with torch.enable_grad():
             fit_series(self.gp.kernel, self.gp.likelihood, times, *self.gp.map.encode(y, mask))
@@ -138,7 +117,7 @@ class SeriesGP(SeriesModule):
         """Attach the data of the task that has begun.
 
         Args:
-            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
+            data: Times `[T]`, observations `[S, T, V]` and mask `[S, T, V]`.
         """
         times, y, mask = data
         self.task_data = times.to(self.device), y, mask  # observations may stay in files

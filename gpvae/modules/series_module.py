@@ -1,11 +1,13 @@
-"""What modules that learn streams of series have in common: batches, checkpoints of sites, scores of variables."""
+"""The base class of modules that learn streams of series: batches, checkpoints of sites, scores of variables."""
 
+import copy
 from abc import abstractmethod
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from gpvae.metrics import Foresight, TaskScores
 from gpvae.modules.base import ContinualModule
 from gpvae.vae.series_posterior import SeriesPosterior
 from gpvae.vae.task import check_observations
@@ -30,18 +32,41 @@ class SeriesModule(ContinualModule):
         return getattr(self, self.model_name)
 
     @property
-    @abstractmethod
     def _posterior(self) -> SeriesPosterior:
-        """The posterior of all series."""
+        return self.series_model.posterior
 
     @property
     def _posterior_prefix(self) -> str:
         """Prefix of the posterior in a state."""
         return f"{self.model_name}.posterior."
 
+    def _build(self, num_variables: int, num_series: int | None) -> None:
+        """Build metrics, and add what was taken from the data to the options."""
+        self.hparams.update(num_variables=num_variables)
+        if num_series is not None:
+            self.hparams.update(num_series=num_series)
+        self._hparams_initial = copy.deepcopy(self.hparams)  # the copy that loggers get
+        self.scores, self.foresight = TaskScores(METRICS, num_variables), Foresight(METRICS, num_variables)
+
     def check_task(self, *data: Tensor) -> None:
         """Raise if a task has no observations, or another number of variables."""
         check_observations(self.hparams["num_variables"], *data)
+
+    def begin_task(self, *data: Tensor) -> None:
+        """Advance the inducing variables to the times of a new task.
+
+        Args:
+            data: Times since the start of the stream `[T]`, observations `[S, T, V]` and mask `[S, T, V]`.
+        """
+        self.check_task(*data)
+        times = data[0].to(self.device)
+        self._prepare_model(times, *data[1:])
+        self._posterior.begin(self.series_model.kernel, times[:, None])
+        super().begin_task(*data)
+
+    @abstractmethod
+    def _prepare_model(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
+        """Prepare the model for a task, before its inducing variables advance: start it at the first one."""
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Gather the sites of all processes."""

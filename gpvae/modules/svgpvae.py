@@ -1,6 +1,5 @@
 """The continual GP-VAE as a LightningModule."""
 
-import copy
 from typing import Any
 
 import torch
@@ -10,7 +9,6 @@ from torch.optim import Optimizer
 
 from gpvae.inference import only_training
 from gpvae.methods import KernelName, Scalar
-from gpvae.metrics import Foresight, TaskScores
 from gpvae.modules.finite_losses import FiniteLosses
 from gpvae.modules.series_module import METRICS
 from gpvae.modules.vae_module import VAEModule
@@ -149,12 +147,8 @@ class SVGPVAE(VAEModule):
             self.build(num_variables, num_series)
 
     def _build(self, num_variables: int, num_series: int | None) -> None:
-        """Build networks and posteriors."""
-        self.hparams.update(num_variables=num_variables)
-        if self.hparams["latents"] == "field":
-            self.hparams.update(num_series=num_series)
-        self._hparams_initial = copy.deepcopy(self.hparams)  # the copy that loggers get
-        self.scores, self.foresight = TaskScores(METRICS, num_variables), Foresight(METRICS, num_variables)
+        """Build metrics, networks and posteriors."""
+        super()._build(num_variables, num_series if self.hparams["latents"] == "field" else None)
         self.vae = build_vae(self.hparams, num_variables, num_series)
         num_parameters = len(ewc.flat([self.vae.encoder, self.vae.decoder]))
         protects, running = self.consolidation, self.hparams["ewc_running"]
@@ -199,26 +193,18 @@ class SVGPVAE(VAEModule):
         """Whether the data of the present task are attached."""
         return self._task is not None
 
-    def begin_task(self, *data: Tensor) -> None:
-        """Advance the inducing variables to the times of a new task.
-
-        Args:
-            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
-        """
-        self.check_task(*data)
-        times = data[0].to(self.device)
+    def _prepare_model(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
+        """Start networks and kernel at the first task; plan for the length of the stream."""
         if self.begun == 0:
-            start_model(self.vae, *data)
+            start_model(self.vae, times, y, mask)
         horizon = self._planned if self.hparams["horizon"] is None else self.hparams["horizon"]
         self.resolution.begin(self.vae, times, horizon)
-        self.vae.posterior.begin(self.vae.kernel, times[:, None])
-        super().begin_task(*data)
 
     def attach_task(self, *data: Tensor) -> None:
         """Attach the data of the task that has begun, and compute once what does not change during it.
 
         Args:
-            data: Times `[T]`, observations `[B, T, V]` and mask `[B, T, V]`.
+            data: Times `[T]`, observations `[S, T, V]` and mask `[S, T, V]`.
         """
         fixed, dtype = not self._trained_in_gp(), getattr(torch, self.hparams["step_precision"])
         self._task = task = SeriesTask(self.vae, *data, fixed=fixed, dtype=dtype, device=self.step_device)

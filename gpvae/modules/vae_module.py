@@ -1,4 +1,4 @@
-"""What a module that learns a GP-VAE says of it: predictions, scores, forecasts and checkpoints."""
+"""Predictions and checkpoints of modules that learn a GP-VAE."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,6 @@ from gpvae.utils.resizable import rename_former_children
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.model import GPVAE
 from gpvae.vae.resolution import Resolution
-from gpvae.vae.series_posterior import SeriesPosterior
 
 
 class VAEModule(SeriesModule):
@@ -34,10 +33,6 @@ class VAEModule(SeriesModule):
     num_samples: int
     seed: int
     _former: dict[str, Any]
-
-    @property
-    def _posterior(self) -> SeriesPosterior:
-        return self.vae.posterior
 
     def on_validation_epoch_end(self) -> None:
         """Log the scores, and `memory/resolved`: the share of the latents' prior variance that is resolved."""

@@ -1,4 +1,4 @@
-"""What runs leave behind: found, read, averaged over seeds, and shown in a terminal."""
+"""Results of runs: files are found, read, averaged over seeds, and shown in a terminal."""
 
 from gpvae.utils.extras import require
 

@@ -1,4 +1,4 @@
-"""A saved run: what all kinds of runs have in common."""
+"""The base class of saved runs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence

@@ -36,6 +36,22 @@ def same(a: Tensor, b: Tensor) -> bool:
     return torch.allclose(a, b, rtol=100 * torch.finfo(b.dtype).eps, atol=0.0)
 
 
+def expect_buffers(module: nn.Module, state_dict: dict[str, Any], prefix: str, *names: str) -> None:
+    """Accept other shapes of buffers in a state, and states saved before these existed, which leave them as they are.
+
+    Args:
+        module: The module, before the state is loaded into it.
+        state_dict: The state, changed in place.
+        prefix: Prefix of the module in the state.
+        names: Names of the buffers.
+    """
+    for name in names:
+        buffer = module.get_buffer(name)
+        shape = state_dict.setdefault(prefix + name, buffer).shape
+        if shape != buffer.shape:
+            buffer.data = buffer.new_empty(shape)
+
+
 class Resizable(nn.Module):
     """A module whose own buffers and parameters take the shapes of the state that is loaded into them.
 

@@ -10,8 +10,7 @@ from gpvae.vae.task_posterior import TaskPosterior
 def bound(q: TaskPosterior, decoded: tuple[Tensor, ...], y: Tensor, mask: Tensor) -> Tensor:
     """The bound of each series, `[B]`, from the outputs of the decoder for a draw of f.
 
-    If the decoder predicts scales, their log likelihood is added with the mean held fixed, so they are trained on the
-    side.
+    If the decoder predicts scales, their log likelihood is added with the mean held fixed.
     """
     return log_likelihood(decoded, y, mask).sum((-2, -1), dtype=torch.float64) + q.prior_terms
 

@@ -12,7 +12,7 @@ from gpvae.vae.shared_times import TimeFeatures
 
 @dataclass(frozen=True)
 class CentredSite(Site):
-    """The site of the past as a function of v - m, where m is the mean given the past, so that h is 0.
+    """The site of the past as a function of v - m with m = (I + G)⁻¹ h, the mean given the past: c ← c + ½ hᵀm, h ← 0.
 
     In c + hᵀv, numbers as large as the precision of all data so far cancel, and in float32 their rounding errors would
     remain. About the mean, only c is left of them.

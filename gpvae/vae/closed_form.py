@@ -198,12 +198,6 @@ class ClosedFormSeries(nn.Module):
         levels = (torch.arange(1, num + 1, dtype=y.mean.dtype, device=y.mean.device)) / (num + 1)
         return y.mean + y.stddev * torch.special.ndtri(levels)[:, None, None, None]
 
-    @torch.no_grad()
-    def resolved_share(self, times: Tensor) -> Tensor:
-        """The share of the prior variance of latents that the inducing variables resolve, mean over times, `[L]`."""
-        features = TimeFeatures.of(self.posterior.present_frame(self.kernel)[0], times)
-        return 1 - (features.residual / features.prior).mean(-1)
-
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         self._known = None
         super()._load_from_state_dict(*args, **kwargs)

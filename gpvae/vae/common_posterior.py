@@ -1,4 +1,4 @@
-"""Streaming posteriors of many series whose precisions depend on when they are observed, not on what is."""
+"""Streaming posteriors of many series whose precisions depend on the times of observations alone."""
 
 from dataclasses import replace
 from typing import Any

@@ -107,19 +107,19 @@ def squared_gradients(
         noise: A standard normal draw `[B, L, T]`, from which f is sampled.
         series: The series, `[B]`.
     """
-    place = vae.place(features.times, series)
+    location_inputs = vae.location_inputs(features.times, series)
     with torch.enable_grad():
         encoded = tuple(part.detach().requires_grad_() for part in vae.encode(features.times, y, mask, series))
         q = TaskPosterior.of(features, past, *encoded)
         f = q.sample(noise[:, :, None])[0]
-        decoded = vae.decoder(f, vae.clock(features.times), *place)
+        decoded = vae.decoder(f, vae.clock(features.times), *location_inputs)
         value = bound(q, decoded, y, mask).sum()
         by_output = torch.autograd.grad(value, (*encoded, *decoded))
     clock = vae.clock(features.times).expand(len(y), -1, -1)
     encoder = per_sample_gradients(
-        vae.encoder, (y, mask, clock, *vae.seen_place(features.times, series)), by_output[:2]
+        vae.encoder, (y, mask, clock, *vae.encoder_location_inputs(features.times, series)), by_output[:2]
     )
-    decoder = per_sample_gradients(vae.decoder, (f.detach(), clock, *place), by_output[2:])
+    decoder = per_sample_gradients(vae.decoder, (f.detach(), clock, *location_inputs), by_output[2:])
     return torch.cat([encoder, decoder], -1).square()
 
 
@@ -163,15 +163,15 @@ def field_squared_gradients(task: SeriesTask, features: TimeFeatures, past: Site
     decoder = torch.zeros(sum(p.numel() for p in vae.decoder.parameters()), device=latent.device)
     values, observed = task.values
     for index in own_items(len(values)).split(LOCATIONS_AT_ONCE):
-        place = vae.place(task.times, index)
+        location_inputs = vae.location_inputs(task.times, index)
         some, seen = (select_rows(part, index).to(latent.device) for part in (values, observed))
         with torch.enable_grad():
-            decoded = vae.decoder(latent, clock, *place)
+            decoded = vae.decoder(latent, clock, *location_inputs)
             value = log_likelihood(decoded, some, seen).sum()
             *by_output, own = torch.autograd.grad(value, (*decoded, latent))
         by_latent += own
         each = latent.detach().expand(len(index), *latent.shape), clock.expand(len(index), *clock.shape)
-        inputs, cotangents = (tuple(part[:, None] for part in parts) for parts in (place, by_output))
+        inputs, cotangents = (tuple(part[:, None] for part in parts) for parts in (location_inputs, by_output))
         decoder += per_sample_gradients(vae.decoder, (*each, *inputs), cotangents).square().sum(0)
     with torch.enable_grad():
         whole = (f * sum_over_processes(by_latent)).sum() + q.prior_terms.sum()

@@ -3,8 +3,11 @@
 Several draws of the latents train a predicted scale, but only the first of them trains the mean and the encoder. Inputs
 are rows, one for each series and time; those that train the mean come first, as one block. Networks of other classes
 are differentiated as they are.
+
+In equations of docstrings, x are inputs, h hidden layers, o outputs, and dx is the derivative of the loss by x.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -14,15 +17,15 @@ from torch.nn.functional import silu, softplus
 
 from gpvae.vae.networks import MAX_LOG_RATIO, MIN_VARIANCE, Decoded, Decoder, Encoder, joined
 
-#: Latents `[..., L, T]`, and what the decoder is given beside them: the clock, and about locations.
+#: Latents `[..., L, T]`, and further inputs of the decoder: the clock, and those that depend on the location.
 Given = tuple[Tensor, tuple[Tensor, ...]]
 
 
-def encode(encoder: Encoder, y: Tensor, mask: Tensor, clock: Tensor, *place: Tensor) -> tuple[Tensor, Tensor]:
+def encode(encoder: Encoder, y: Tensor, mask: Tensor, clock: Tensor, *location_inputs: Tensor) -> tuple[Tensor, Tensor]:
     """Pseudo-observations and their precisions `[B, L, T]`: the same as `Encoder.forward`."""
     if type(encoder) is not Encoder:
-        return encoder(y, mask, clock, *place)
-    known = joined(torch.where(mask, y, 0.0), mask, clock, *place)
+        return encoder(y, mask, clock, *location_inputs)
+    known = joined(observed(y, mask), mask, clock, *location_inputs)
     dtype = _dtype(encoder)
     with torch.autocast(y.device.type, enabled=False):
         inputs = known.to(dtype), mask.any(-1)[..., None], *_parameters(dtype, encoder.network, encoder.linear)
@@ -66,6 +69,17 @@ def decode_draws(decoder: Decoder, replayed: Given | None, first: Tensor, own: G
     return trained, Decoded(mean, decoder.log_scale, log_scale)
 
 
+def observed(y: Tensor, mask: Tensor) -> Tensor:
+    """The observed values of y, and 0 where there are none."""
+    return torch.where(mask, y, _zero(y.dtype, y.device))
+
+
+@lru_cache(maxsize=8)
+def _zero(dtype: torch.dtype, device: torch.device) -> Tensor:
+    """A zero that stays on the device: `torch.where` would fill one at each call."""
+    return torch.zeros((), dtype=dtype, device=device)
+
+
 @torch.no_grad()
 def outputs(decoder: Decoder, f: Tensor, given: tuple[Tensor, ...]) -> Decoded:
     """The same as `Decoder.outputs`, without derivatives.
@@ -73,7 +87,7 @@ def outputs(decoder: Decoder, f: Tensor, given: tuple[Tensor, ...]) -> Decoded:
     Args:
         decoder: The decoder.
         f: Latents, `[B, L, T]`.
-        given: What the decoder is given beside them.
+        given: Its further inputs.
     """
     if type(decoder) is not Decoder:
         return decoder.outputs(f, *given)
@@ -83,56 +97,70 @@ def outputs(decoder: Decoder, f: Tensor, given: tuple[Tensor, ...]) -> Decoded:
 
 
 class _Encode(torch.autograd.Function):
+    """ỹ and p = 1/ṽ, `[B, T, L]`, from the outputs (ỹ, ρ) of the network, where ṽ = softplus(ρ) + `MIN_VARIANCE`.
+
+    dρ = -softplus'(ρ) p² dp. At times without observations, p and so dρ are 0.
+    """
+
     @staticmethod
     def forward(ctx: Any, known: Tensor, seen: Tensor, *parameters: Any) -> tuple[Tensor, Tensor]:  # noqa: ANN401
-        outputs, *between = _residual(known.flatten(0, -2), *parameters)
+        outputs, hidden, active = _network(known.flatten(0, -2), *parameters)
         mean, raw = outputs.unflatten(0, known.shape[:-1]).chunk(2, -1)
         precision = seen / softplus(raw).add_(MIN_VARIANCE)
-        ctx.save_for_backward(known, *between, raw, precision, *parameters)
+        _, _, second, _, linear, _ = parameters
+        ctx.save_for_backward(known, hidden, active, raw, precision, second, linear)
         return mean, precision
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, by_mean: Tensor, by_precision: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        known, hidden, active, raw, precision, *parameters = ctx.saved_tensors
+        known, hidden, active, raw, precision, second, linear = ctx.saved_tensors
         by_outputs = known.new_empty(*known.shape[:-1], 2 * raw.shape[-1])
         into_mean, into_raw = by_outputs.chunk(2, -1)
         into_mean.copy_(by_mean)
         by_variance = (precision * precision).mul_(by_precision).neg_()
         torch.ops.aten.softplus_backward.grad_input(by_variance, raw, 1, 20, grad_input=into_raw)
         rows = known.flatten(0, -2), by_outputs.flatten(0, -2)
-        return None, None, *_by_parameters(*rows, hidden, active, *parameters[2:])[1]
+        return None, None, *_derivatives(*rows, hidden, active, second, linear)[1]
 
 
 class _Mean(torch.autograd.Function):
+    """The outputs of the network as means of all rows; those up to the end of `of_first`, the first draw, are trained.
+
+    Of the inputs, only the latents f of the first draw have derivatives: df = dh W₁ + do A, with columns of f in W₁.
+    """
+
     @staticmethod
     def forward(
         ctx: Any,  # noqa: ANN401
         known: Tensor,
         of_first: slice,
-        first: Tensor,
+        first_draw: Tensor,
         *parameters: Any,
     ) -> tuple[Tensor, Tensor]:
-        mean, *between = _residual(known, *parameters)
+        mean, *between = _network(known, *parameters)
+        first, _, second, _, linear, _ = parameters
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(mean)
-        ctx.of_first, ctx.shape = of_first, first.shape
-        ctx.save_for_backward(*(part[: of_first.stop] for part in (known, *between)), *parameters)
-        return mean[: of_first.stop], mean
+        ctx.of_first, ctx.shape = of_first, first_draw.shape
+        trained = slice(of_first.stop)
+        ctx.save_for_backward(*(part[trained] for part in (known, *between)), first, second, linear)
+        return mean[trained], mean
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, by_trained: Tensor, _: None) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        known, hidden, active, *parameters = ctx.saved_tensors
-        by_hidden, by_parameters = _by_parameters(known, by_trained, hidden, active, *parameters[2:])
-        first_layer, linear = parameters[0][:, : ctx.shape[-1]], parameters[4]
-        by_first = by_hidden[ctx.of_first] @ first_layer
+        known, hidden, active, first, second, linear = ctx.saved_tensors
+        by_hidden, by_parameters = _derivatives(known, by_trained, hidden, active, second, linear)
+        by_first_draw = by_hidden[ctx.of_first] @ first[:, : ctx.shape[-1]]
         if linear is not None:
-            by_first.addmm_(by_trained[ctx.of_first], linear)
-        return None, None, by_first.view(ctx.shape), *by_parameters
+            by_first_draw.addmm_(by_trained[ctx.of_first], linear)
+        return None, None, by_first_draw.view(ctx.shape), *by_parameters
 
 
 class _LogScale(torch.autograd.Function):
+    """s = log σ + c tanh(o / c), c = `MAX_LOG_RATIO`: do = (1 - tanh²(o / c)) ds. Inputs and σ have no derivatives."""
+
     @staticmethod
     def forward(ctx: Any, known: Tensor, log_noise: Tensor, *parameters: Tensor) -> Tensor:  # noqa: ANN401
         first, first_bias, second, second_bias, *_ = parameters
@@ -147,10 +175,10 @@ class _LogScale(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         known, hidden, active, ratio, second = ctx.saved_tensors
         by_outputs = torch.ops.aten.tanh_backward(gradient.to(ratio), ratio)
-        return None, None, *_by_parameters(known, by_outputs, hidden, active, second, None, None)[1]
+        return None, None, *_derivatives(known, by_outputs, hidden, active, second, None)[1]
 
 
-def _residual(
+def _network(
     known: Tensor,
     first: Tensor,
     first_bias: Tensor,
@@ -159,9 +187,9 @@ def _residual(
     linear: Tensor | None,
     linear_bias: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Outputs of rows, and the hidden layer before and after its nonlinearity.
+    """o = W₂ silu(h) + b₂ + (A x + a), h = W₁ x + b₁, of rows x `[N, I]`: o `[N, O]`, h and silu(h) `[N, H]`.
 
-    The linear map is one of the first inputs, and is added to the first outputs.
+    The linear map, if there is one, reads the first inputs, and is added to the first outputs.
     """
     hidden = torch.addmm(first_bias, known, first.mT)
     active = silu(hidden)
@@ -171,17 +199,13 @@ def _residual(
     return outputs, hidden, active
 
 
-def _by_parameters(
-    known: Tensor,
-    by_outputs: Tensor,
-    hidden: Tensor,
-    active: Tensor,
-    second: Tensor,
-    _: Tensor | None,
-    linear: Tensor | None,
-    *unused: Tensor | None,
+def _derivatives(
+    known: Tensor, by_outputs: Tensor, hidden: Tensor, active: Tensor, second: Tensor, linear: Tensor | None
 ) -> tuple[Tensor, tuple[Tensor | None, ...]]:
-    """Derivatives by the hidden layer, and by the parameters of `_residual`."""
+    """Derivatives of `_network`, given do: by the hidden layer, dh = silu'(h) (do W₂), and by the parameters.
+
+    dW₁ = dhᵀ x, db₁ = Σ dh, dW₂ = doᵀ silu(h), db₂ = Σ do, dA = doᵀ x, and da = Σ do, which is the first part of db₂.
+    """
     by_hidden = torch.ops.aten.silu_backward(by_outputs @ second, hidden)
     layers = by_hidden.mT @ known, by_hidden.sum(0), by_outputs.mT @ active, by_outputs.sum(0)
     if linear is None:
@@ -191,7 +215,7 @@ def _by_parameters(
 
 
 def _beside(parts: list[Given]) -> Tensor:
-    """Rows for the decoder, `[N, L + ...]`: latents and what it is given beside them."""
+    """Rows of inputs of the decoder, `[N, L + ...]`: latents, and further inputs in other columns."""
     (f, given), *_ = parts
     widths = [f.shape[-2], *(part.shape[-1] for part in given)]
     sizes = [f[..., 0, :].numel() for f, _ in parts]

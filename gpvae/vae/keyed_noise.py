@@ -1,4 +1,4 @@
-"""Random numbers that depend on what they are for, not on the process or the device that draws them."""
+"""Random numbers that are functions of a key, not of the process or the device that draws them."""
 
 import hashlib
 import math

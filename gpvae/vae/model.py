@@ -7,7 +7,7 @@ observations of f, so q(u) is conjugate: in the site of a series G = Σ a aᵀ/�
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, overload
+from typing import ClassVar, overload
 
 import torch
 from gpytorch.kernels import Kernel
@@ -26,7 +26,7 @@ from gpvae.vae.field import Field, FieldPosterior
 from gpvae.vae.keyed_noise import Draws
 from gpvae.vae.location_field import LocationField
 from gpvae.vae.locations import Locations
-from gpvae.vae.networks import Clock, Decoded, Decoder, Encoder
+from gpvae.vae.networks import Clock, Decoder, Encoder, Replayed
 from gpvae.vae.precision_by_time import ExpansionFieldPosterior, ExpansionPosterior
 from gpvae.vae.series_posterior import SeriesPosterior
 from gpvae.vae.shared_times import TimeFeatures
@@ -36,20 +36,6 @@ from gpvae.vae.widening import Widening
 
 #: Maximum number of elements of a hidden layer on the CPU when samples are decoded: 4 MB, which fit into caches.
 MAX_ELEMENTS = 2**20
-
-
-class Replayed(NamedTuple):
-    """Latents of the past that a step replays.
-
-    Attributes:
-        f: The latents, `[B, L, R]`.
-        given: What the decoder is given beside them: the clock, and about locations.
-        target: Outputs of the previous decoder.
-    """
-
-    f: Tensor
-    given: tuple[Tensor, ...]
-    target: Decoded
 
 
 class GPVAE(nn.Module):
@@ -116,8 +102,8 @@ class GPVAE(nn.Module):
             return self.field.join(self.locations, y, mask)
         return (y, mask) if self.field is None else (self.field.join(y), self.field.join(mask))
 
-    def place(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
-        """What the decoder is given beside latents and clock at the locations of some series: inputs and features."""
+    def location_inputs(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
+        """Inputs of the decoder that depend on the locations of series: static inputs, and functions of location."""
         if self.locations is None:
             return ()
         assert series is not None
@@ -130,12 +116,12 @@ class GPVAE(nn.Module):
 
     def encode(self, times: Tensor, y: Tensor, mask: Tensor, series: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Pseudo-observations of the latents and their precisions, `[B, L, T]`, in double precision."""
-        mean, precision = self.encoder(y, mask, self.clock(times), *self.seen_place(times, series))
+        mean, precision = self.encoder(y, mask, self.clock(times), *self.encoder_location_inputs(times, series))
         return mean.double(), precision.double()
 
-    def seen_place(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
-        """What the encoder is given beside values and clock: nothing in a field, which is everywhere."""
-        return () if self.field is not None else self.place(times, series)
+    def encoder_location_inputs(self, times: Tensor, series: Tensor | None) -> tuple[Tensor, ...]:
+        """Inputs of the encoder that depend on the locations of series; none for a field, which has all of them."""
+        return () if self.field is not None else self.location_inputs(times, series)
 
     def decode(self, times: Tensor, f: Tensor, series: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Mean and standard deviation of y, `[..., B, T, V]`, given latents `[..., B, L, T]`.
@@ -145,7 +131,7 @@ class GPVAE(nn.Module):
             f: The latents; those of a field are common to all its locations, `[..., 1, L, T]`.
             series: Locations of a field, `[B]`; if not given, all of them side by side.
         """
-        mean, *scales = self.decoder(f, self.clock(times), *self.place(times, series))
+        mean, *scales = self.decoder(f, self.clock(times), *self.location_inputs(times, series))
         if not isinstance(self.field, Field) or series is None:
             return mean, scales[-1]
         return self.field.split(mean, series), self.field.split(scales[-1], series)
@@ -188,20 +174,21 @@ class GPVAE(nn.Module):
             series: The series of the observations, or the locations of a sample.
             sample_of: Of a field whose y are coefficients, the observations of some locations, `[B, T, V]`, which of
                 them are observed, and how many observations of the whole field each of them stands for.
-            replayed: Past latents, and what the previous decoder makes of them.
+            replayed: Past latents, and the outputs of the previous decoder for them.
 
         Returns:
             The bound, and the mean KL between the outputs of the previous decoder and the present one for past latents;
             a field that is sampled has one bound, `[1]`.
         """
-        clock, place = self.clock(features.times, features.a.device), self.place(features.times, series)
+        clock = self.clock(features.times, features.a.device)
+        location_inputs = self.location_inputs(features.times, series)
         seen = mask if seen is None else seen
-        encoded = fused_networks.encode(self.encoder, y, seen, clock, *(place if self.field is None else ()))
+        encoded = fused_networks.encode(self.encoder, y, seen, clock, *(location_inputs if self.field is None else ()))
         q = TaskPosterior.of(features, past, *encoded)
         first, draws = q.sample(noise)
         y, mask, weight = (y, mask, None) if sample_of is None else sample_of
         past_latents, before = (None, None) if replayed is None else ((replayed.f, replayed.given), replayed.target)
-        decoded = fused_networks.decode_draws(self.decoder, past_latents, first, (draws, (clock, *place)))
+        decoded = fused_networks.decode_draws(self.decoder, past_latents, first, (draws, (clock, *location_inputs)))
         log_likelihood, divergence = step_terms(*decoded, y, mask, before, q.prior_terms.dtype)
         if weight is not None:
             log_likelihood = weight * log_likelihood.sum(0, keepdim=True)
@@ -244,7 +231,9 @@ class GPVAE(nn.Module):
         """
         series = self._series(series)
         frame, transport = self.posterior.present_frame(self.kernel)
-        return TimeFeatures.of(frame, times).latent(Posterior.from_site(transport(self.posterior.site_of(series))))
+        q = Posterior.from_site(transport(self.posterior.site_of(series)))
+        mean, var = TimeFeatures.of(frame, times).marginals(q)
+        return Normal(mean, var.sqrt())
 
     @torch.no_grad()
     def resolved_share(self, times: Tensor, inducing: InducingVariables | None = None) -> Tensor:

@@ -135,11 +135,25 @@ class Decoded(NamedTuple):
     log_scale: Tensor | None
 
 
+class Replayed(NamedTuple):
+    """Latents of the past that a step replays.
+
+    Attributes:
+        f: The latents, `[B, L, R]`.
+        given: Further inputs of the decoder: the clock, and those that depend on the location.
+        target: Outputs of the previous decoder.
+    """
+
+    f: Tensor
+    given: tuple[Tensor, ...]
+    target: Decoded
+
+
 class Decoder(nn.Module):
     """f_t → the mean of y_t, and its scale: learnt for each variable or for all, or predicted like the mean.
 
-    A predicted scale is trained on the side: it does not train the latents or the mean, which learn with the noise of
-    the variables as if there were none. Otherwise hours that are hard to predict would count less in the mean.
+    The loss of a predicted scale has no derivatives by the latents or the mean, which are trained with the noise of the
+    variables alone. Otherwise hours that are hard to predict would count less in the mean.
 
     Args:
         latent_dim: Number of latent dimensions L.
@@ -175,34 +189,34 @@ class Decoder(nn.Module):
         self.linear = nn.Linear(latent_dim, num_variables) if residual else None
         self.scale = silent_mlp(*sizes) if predicted_scale else None
 
-    def forward(self, f: Tensor, clock: Tensor, *place: Tensor) -> tuple[Tensor, ...]:
+    def forward(self, f: Tensor, clock: Tensor, *location_inputs: Tensor) -> tuple[Tensor, ...]:
         """Mean and standard deviations of y, `[..., T, V]`, from latents `[..., L, T]` and the clock `[T, 2P]`.
 
         Args:
             f: The latents.
             clock: The clock.
-            place: Inputs that depend on the location, `[B, T, K]`, if there are any.
+            location_inputs: Inputs that depend on the location, `[B, T, K]`, if there are any.
 
         Returns:
             The mean, the noise of the variables, and the predicted scale if there is one.
         """
-        mean, *logs = self.outputs(f, clock, *place)
+        mean, *logs = self.outputs(f, clock, *location_inputs)
         return mean, *(log.exp().expand_as(mean) for log in logs if log is not None)
 
-    def outputs(self, f: Tensor, clock: Tensor, *place: Tensor) -> "Decoded":
+    def outputs(self, f: Tensor, clock: Tensor, *location_inputs: Tensor) -> "Decoded":
         """The mean, and logarithms of the standard deviations, for the arguments of `forward`."""
-        linear, known = self._given(f, clock, *place)
+        linear, known = self._given(f, clock, *location_inputs)
         mean = self.network(known)
         if linear is not None:
             mean = mean + linear
-        return Decoded(mean, *self._log_scales(known, *place))
+        return Decoded(mean, *self._log_scales(known, *location_inputs))
 
     def _given(self, f: Tensor, clock: Tensor, inputs: Tensor | None = None) -> tuple[Tensor | None, Tensor]:
         """The linear part of the mean, and all that the networks are given."""
         f = f.mT.to(self.log_scale)
         return None if self.linear is None else self.linear(f), joined(f, clock, inputs)
 
-    def _log_scales(self, known: Tensor, *place: Tensor) -> tuple[Tensor, Tensor | None]:
+    def _log_scales(self, known: Tensor, *location_inputs: Tensor) -> tuple[Tensor, Tensor | None]:
         """Logarithms of the noise of the variables, and of the predicted scale if there is one."""
         if self.scale is None:
             return self.log_scale, None
@@ -249,9 +263,9 @@ class LocationDecoder(Decoder):
         local = torch.einsum("bd,...tdv->...btv", features.to(coefficients), coefficients.squeeze(-4))
         return local, joined(local, clock, inputs).to(self.log_scale)
 
-    def _log_scales(self, known: Tensor, *place: Tensor) -> tuple[Tensor, Tensor | None]:
+    def _log_scales(self, known: Tensor, *location_inputs: Tensor) -> tuple[Tensor, Tensor | None]:
         log_noise, log_scale = super()._log_scales(known)
-        *_, excess = place
+        *_, excess = location_inputs
         wider = 0.5 * torch.log1p(excess.to(log_noise)[:, None] / log_noise.detach().exp().square())
         return (log_noise + wider, None) if log_scale is None else (log_noise, log_scale + wider)
 

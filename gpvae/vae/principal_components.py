@@ -119,7 +119,7 @@ def start_model(vae: GPVAE, times: Tensor, y: Tensor, mask: Tensor) -> None:
 
 
 def fit_waves(kernel: WaveKernel, encoder: Encoder, task: TaskData) -> None:
-    """Fit a kernel with waves to what the linear map of an encoder makes of a task: a GP for each latent, with noise.
+    """Fit a kernel with waves to the outputs of an encoder's linear map for a task: a GP with noise for each latent.
 
     All processes end with the kernel of the first. Latents beyond the number of principal components are noise.
 

@@ -15,14 +15,13 @@ from gpvae.utils.devices import moved
 from gpvae.utils.distributed import own_positions
 from gpvae.utils.row_store import compute_rows, select_rows
 from gpvae.vae import fused_networks
-from gpvae.vae.model import Replayed
-from gpvae.vae.networks import Decoder
+from gpvae.vae.networks import Decoder, Replayed
 from gpvae.vae.shared_times import TimeFeatures
 from gpvae.vae.task import SeriesTask
 
 
 class Replay(nn.Module):
-    """KL between the outputs of the previous and the present decoder for past latents.
+    """Past latents, and the outputs of the previous decoder, to which those of the present one are to be close (in KL).
 
     Args:
         decoder: The decoder that is trained.
@@ -57,7 +56,7 @@ class Replay(nn.Module):
         starts = [*range(0, self.num_times - self.num_draws, self.num_draws), self.num_times - self.num_draws]
         parts = [slice(start, start + self.num_draws) for start in starts]
         self.parts = [(some, times[some], vae.clock(times, task.device)[some]) for some in parts]
-        frames = vae.posterior.present_frame(vae.kernel), (task.frame, task.transport)
+        frames = vae.posterior.present_frame(task.kernel), (task.frame, task.transport)
         pairs = [(TimeFeatures.of(frame, times), transport) for frame, transport in frames]
 
         def latents(series: Tensor) -> tuple[Tensor, ...]:
@@ -80,18 +79,18 @@ class Replay(nn.Module):
 
     @torch.no_grad()
     def forward(
-        self, series: Tensor, noise: Tensor, number: int, place: Callable[[Tensor], tuple[Tensor, ...]]
+        self, series: Tensor, noise: Tensor, number: int, location_inputs: Callable[[Tensor], tuple[Tensor, ...]]
     ) -> Replayed:
-        """Draws of past latents, and what the previous decoder makes of them.
+        """Draws of past latents, and the outputs of the previous decoder for them.
 
         Args:
             series: Series of this process, `[B]`.
             noise: Standard normal draws of each series, `[B, *noise_shape]`.
             number: The number of the step, which says which times are replayed.
-            place: What the decoder is given about locations at some times, see `GPVAE.place`.
+            location_inputs: Inputs that depend on the location, at some times; see `GPVAE.location_inputs`.
         """
         some, times, clock = self.parts[number % len(self.parts)]
-        rows, given = own_positions(series), (clock, *place(times))
+        rows, given = own_positions(series), (clock, *location_inputs(times))
         spreads = select_rows(self.spreads[..., some], rows)
         same, extra = noise.to(spreads).split(1, 1)
         past, shown = torch.addcmul(select_rows(self.means[..., some], rows), spreads[:, :2], same).unbind(1)

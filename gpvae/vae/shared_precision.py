@@ -1,4 +1,4 @@
-"""One precision for all series: when it is close enough to that of each, and how little of it there is to keep."""
+"""One precision for all series: when series are observed alike, and what is kept of it."""
 
 import torch
 from torch import Tensor

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
-from torch.distributions import Normal
 
 from gpvae.posteriors import Posterior
 from gpvae.sites import residual_variance
@@ -117,11 +116,6 @@ class TimeFeatures:
             return q.marginals(self.a, self.prior)
         (spread,) = self._by_latents(lambda a, root: (_batch_product(root.mT, a).square().sum(-2),), q.root)
         return self.values(q.mean), self.residual + spread.transpose(0, 1)
-
-    def latent(self, q: Posterior) -> Normal:
-        """The marginals of f at each time, `[B, L, T]`."""
-        mean, var = self.marginals(q)
-        return Normal(mean, var.sqrt())
 
     def _by_latents(self, compute: Callable[..., tuple[Tensor, ...]], *values: Tensor) -> tuple[Tensor, ...]:
         """Results `[L, ...]` of features and values `[B, L, ...]`, computed for some latent dimensions at a time.

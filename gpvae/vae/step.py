@@ -40,7 +40,7 @@ class Step(NamedTuple):
         y: Values that the encoder reads, `[B, T, V]`.
         mask: Which of them are observed.
         locations: The series or locations that the decoder writes, on the device of the model.
-        sample_of: For a field, the values of these locations; see `GPVAE.bound`.
+        sample_of: For a field, the values of these locations; see `GPVAE.step`.
         num_values: Number of values that the bound covers.
         num_locations: Number of locations.
     """
@@ -123,7 +123,7 @@ class Step(NamedTuple):
         vae, replayed = self.task.vae, None
         if replay is not None:
             assert noise.replay is not None
-            replayed = replay(self.series, noise.replay, number, partial(vae.place, series=self.locations))
+            replayed = replay(self.series, noise.replay, number, partial(vae.location_inputs, series=self.locations))
         features, past = self.task.features_and_past(self.times, self.series)
         bound, divergence = vae.step(
             features,

@@ -33,7 +33,7 @@ def check_step_precision(task: SeriesTask, number: int) -> None:
     ours = TaskPosterior.of(features, past, *encoded).to(series.device)
     past = task.transport(vae.posterior.site_of(series))
     exact = TaskPosterior.of(TimeFeatures.of(task.frame, task.times), past, *encoded)
-    shift = float(((ours.mean - exact.mean).abs() / exact.variance.sqrt()).max())
+    shift = float(((ours.mean - exact.mean).abs() / exact.stddev).max())
     nats = float((ours.prior_terms - exact.prior_terms).abs().max()) / exact.mean[0].numel()
     if not (shift <= MAX_SHIFT and nats <= MAX_NATS):
         rank_zero_warn(

@@ -1,8 +1,7 @@
-"""What a training step has to say about the outputs of the decoder: how likely the data are, and how far it has moved.
+"""The terms of a training step that depend on outputs of the decoder: log likelihood, and divergence by replay.
 
 Both terms and their derivatives are written out, which takes less than half of the operations that differentiating
-each operation would take. With residuals in units of a scale, z = (mean - y) / exp(s), every part is ½ z² + s and
-constants: the density by the noise of the variables, the density of a mixture by predicted scales, and divergences.
+each operation would take.
 """
 
 import math
@@ -12,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from gpvae.vae.fused_networks import observed
 from gpvae.vae.networks import Decoded
 from gpvae.vae.normal import HALF_LOG_2_PI
 
@@ -29,7 +29,7 @@ def step_terms(
 ) -> tuple[Tensor, Tensor]:
     """The log likelihood of each series, and the mean divergence of each, `[B]`; the latter 0 without replay.
 
-    The mean is trained by its first draw and the noise of the variables. Predicted scales are trained on the side, with
+    The mean is trained by its first draw and the noise of the variables. Predicted scales are trained separately, with
     means held fixed: by the density of equal mixtures of all draws. Predictions are such mixtures, so a scale that is
     trained on their density does not count the variance of f twice.
 
@@ -46,6 +46,17 @@ def step_terms(
 
 
 class _StepTerms(torch.autograd.Function):
+    """The sum of log p over observed values, and the mean of a divergence over replayed ones, for each series.
+
+    Log p of y is log N(y; m_1, σ²) + log 1/K Σ_k N(y; m_k, s_k²), with K draws m_k of the mean, noise σ and predicted
+    scales s_k. The m_k in the second term are held fixed. With z = (m_1 - y) / σ and z_k = (m_k - y) / s_k, derivatives
+    are -z / σ by m_1, z² - 1 by log σ, and π_k (z_k² - 1) by log s_k, where π_k is the share of draw k in the mixture.
+
+    The divergence from the previous decoder (m', σ', s') is KL(N(m', σ'²) ‖ N(m, σ²)) = ½ ρ² - ½ - log σ' / σ, where
+    z = (m - m') / σ and ρ² = (σ' / σ)² + z², and the same with scales for noise, m held fixed. Derivatives are z / σ by
+    m, 1 - ρ² by log σ, and alike by log s.
+    """
+
     @staticmethod
     def forward(
         ctx: Any,  # noqa: ANN401
@@ -59,10 +70,10 @@ class _StepTerms(torch.autograd.Function):
         dtype: torch.dtype,
     ) -> tuple[Tensor, Tensor]:
         rows = _Rows(y.shape, None if before is None else before.mean.shape)
-        ctx.rows, ctx.shapes = rows, (mean.shape, log_noise.shape)
+        ctx.rows, ctx.shapes, ctx.predicts = rows, (mean.shape, log_noise.shape), log_scale is not None
         noise = log_noise.exp()
         difference = torch.empty_like(mean, dtype=torch.promote_types(mean.dtype, y.dtype))
-        torch.sub(rows.own(mean), torch.where(mask, y, 0.0), out=rows.own(difference))
+        torch.sub(rows.own(mean), observed(y, mask), out=rows.own(difference))
         if before is not None:
             torch.sub(rows.past(mean), before.mean, out=rows.past(difference))
         z = rows.trained(difference) / rows.expanded(noise)
@@ -74,50 +85,52 @@ class _StepTerms(torch.autograd.Function):
             scaled = difference.div_(log_scale.exp())
             of_draws = rows.own(scaled)
             constant = torch.tensor(-2 * HALF_LOG_2_PI - math.log(len(of_draws)), dtype=z.dtype)  # of the host
-            densities = torch.addcmul(rows.own(log_scale), of_draws, of_draws, value=0.5)
-            log_share = torch.sub(constant, densities, out=densities).log_softmax(0)
-            log_prob = torch.sub(densities[0], log_share[0]).sub_(log_noise)
+            negative = torch.addcmul(rows.own(log_scale), of_draws, of_draws, value=0.5)
+            log_density = torch.sub(constant, negative, out=negative)  # of each draw, divided by K
+            log_share = log_density.log_softmax(0)
+            log_prob = torch.sub(log_density[0], log_share[0]).sub_(log_noise)
             saved += [of_draws, log_share]
         log_prob = torch.addcmul(log_prob, own_z, own_z, value=-0.5)
         log_likelihood = (log_prob * mask).sum((-2, -1), dtype=dtype)
         if before is None:
             ctx.save_for_backward(*saved)
             return log_likelihood, torch.zeros_like(log_likelihood)
-        change = before.log_noise - log_noise
-        roots = [torch.hypot(change.exp(), rows.past(z))]
+        log_ratio = before.log_noise - log_noise
+        rhos = [torch.hypot(log_ratio.exp(), rows.past(z))]
         if log_scale is not None:
             assert before.log_scale is not None
             of_scale = before.log_scale - rows.past(log_scale)
-            roots.append(torch.hypot(of_scale.exp(), rows.past(scaled)))
-            change = of_scale.add_(change)
-        for root in roots:
-            change = torch.addcmul(change, root, root, value=-0.5)
-        ctx.save_for_backward(*saved, *roots)
-        return log_likelihood, torch.rsub(change.mean((-2, -1), dtype=dtype), -0.5 * len(roots))
+            rhos.append(torch.hypot(of_scale.exp(), rows.past(scaled)))
+            log_ratio = of_scale.add_(log_ratio)
+        negative = log_ratio
+        for rho in rhos:
+            negative = torch.addcmul(negative, rho, rho, value=-0.5)
+        ctx.save_for_backward(*saved, *rhos)
+        return log_likelihood, torch.rsub(negative.mean((-2, -1), dtype=dtype), -0.5 * len(rhos))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, by_likelihood: Tensor, by_divergence: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        mask, noise, z, *saved = ctx.saved_tensors
+        mask, noise, z, *rhos = ctx.saved_tensors
         rows, (shape, noise_shape) = ctx.rows, ctx.shapes
         by_trained, by_noise, by_log_scale = torch.empty_like(z), torch.empty_like(z), None
         weight = torch.mul(by_likelihood, -1, out=z.new_empty(by_likelihood.shape))[:, None, None] * mask
         torch.mul(weight, rows.own(z)[0], out=rows.own(by_trained)[0])
-        _less_square(weight, rows.own(z)[0], rows.own(by_noise)[0])
-        if len(saved) - rows.replays >= 2:
-            of_draws, log_share, *saved = saved
+        _times_one_less_square(weight, rows.own(z)[0], rows.own(by_noise)[0])
+        if ctx.predicts:
+            of_draws, log_share, *rhos = rhos
             by_log_scale = z.new_empty(shape)
-            _less_square(log_share.exp().mul_(weight), of_draws, rows.own(by_log_scale))
+            _times_one_less_square(log_share.exp().mul_(weight), of_draws, rows.own(by_log_scale))
         if rows.replays:
-            weight = torch.div(by_divergence, saved[0][0].numel(), out=z.new_empty(by_divergence.shape))[:, None, None]
+            weight = torch.div(by_divergence, rhos[0][0].numel(), out=z.new_empty(by_divergence.shape))[:, None, None]
             torch.mul(weight, rows.past(z), out=rows.past(by_trained))
-            for root, into in zip(saved, (by_noise, by_log_scale), strict=False):
-                _less_square(weight, root, rows.past(into))
+            for rho, into in zip(rhos, (by_noise, by_log_scale), strict=False):
+                _times_one_less_square(weight, rho, rows.past(into))
         by_trained.div_(rows.expanded(noise))
         return by_trained, None, rows.summed(by_noise, noise_shape), by_log_scale, None, None, None, None
 
 
-def _less_square(weight: Tensor, z: Tensor, out: Tensor) -> None:
+def _times_one_less_square(weight: Tensor, z: Tensor, out: Tensor) -> None:
     """w (1 - z²), as one operation, which torch knows as the derivative of tanh."""
     torch.ops.aten.tanh_backward.grad_input(weight, z, grad_input=out)
 

@@ -8,6 +8,7 @@ from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from gpvae.sites import Site
+from gpvae.utils.distributed import sum_over_processes
 from gpvae.utils.row_store import select_rows
 from gpvae.vae.centred_site import CentredSite
 from gpvae.vae.keyed_noise import check_draws
@@ -59,13 +60,16 @@ class SeriesTask(TaskData):
         y: Observations `[S, T, V]`.
         mask: Which of them are observed, `[S, T, V]`.
         fixed: Neither kernel nor inducing variables are trained, so features and past are computed once.
-        dtype: Floating point type of the sums over times, if features are fixed and values at most `MAX_VALUE`; else
-            float64.
+        dtype: Floating point type of the sums over times, if features are fixed and the values of all processes at most
+            `MAX_VALUE`; else float64.
         device: Device of the steps, unless their sums are in float64; that of the model if not given. On another device
             than that of the model, all of a step is in this floating point type.
 
     Attributes:
         device: Device of the steps.
+        kernel: The kernel as it was when the task began.
+        frame: The frame of the task as it began.
+        transport: The transport of past sites to this frame.
     """
 
     @torch.no_grad()
@@ -81,10 +85,13 @@ class SeriesTask(TaskData):
         device: torch.device | None = None,
     ) -> None:
         super().__init__(vae, times, y, mask)
-        self.dtype = dtype if fixed and self.max_abs_value() <= MAX_VALUE else torch.float64
+        self.dtype = dtype if fixed and not self.exceeds(MAX_VALUE) else torch.float64
         home = self.times.device
         self.device = home if device is None or self.dtype == torch.float64 else device
-        self.frame, self.transport = vae.posterior.task_frame(vae.kernel)
+        self.kernel, inducing = vae.kernel, vae.posterior.inducing
+        if not fixed and vae.posterior.started:
+            self.kernel, inducing = vae.posterior.at_begin(vae.kernel, self.times[:, None])
+        self.frame, self.transport = vae.posterior.task_frame(self.kernel, inducing)
         self._fixed = self._condensed() if fixed else None
 
     def _condensed(self) -> tuple[TimeFeatures, Site]:
@@ -136,6 +143,11 @@ class SeriesTask(TaskData):
     def max_abs_value(self) -> float:
         """The largest absolute value observed by this process."""
         return max((float(values.abs().max()) for values in self._observed() if len(values)), default=0.0)
+
+    def exceeds(self, limit: float) -> bool:
+        """Whether an absolute value observed by any process exceeds a limit; every process must call this."""
+        exceeding = torch.tensor(int(not self.max_abs_value() <= limit), device=self.times.device)
+        return bool(sum_over_processes(exceeding))
 
     def _observed(self) -> Iterator[Tensor]:
         """The observed values, for some series at a time."""

@@ -1,9 +1,9 @@
-"""Intervals of forecasts that hold what they promise: how much wider predictions become beyond the last time learnt.
+"""Calibration of forecasts: factors by which predictions are widened beyond the last time learnt.
 
-Beyond the data the latents return to their prior. What the decoder makes of it need not be as wide as the weather that
-comes, because the latents of the past need not look like draws from the prior, and because the stream drifts. So the
-width is learnt from the stream: every task is predicted before it is learnt, and where fewer values than promised are
-in the intervals, the next forecast is wider (adaptive conformal inference, Gibbs and Candès 2021).
+Beyond the data, latents return to their prior. Predictions decoded from the prior may be too narrow, because latents of
+the past need not look like draws from it, and because the stream drifts. So their width is learnt: every task is
+predicted before it is learnt, and if less than the nominal share of values is in the intervals, the next forecast is
+wider (adaptive conformal inference, Gibbs and Candès 2021).
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from gpvae.metrics import Coverage
 from gpvae.utils.lead_times import GROUPS
-from gpvae.utils.resizable import assign
+from gpvae.utils.resizable import assign, expect_buffers
 
 #: Lead times at which each group has its own factor; in between it is interpolated, from 1 at a lead time of 0.
 KNOTS = (0.0, 3.0, 15.0, 48.0, 120.0)
@@ -74,7 +74,7 @@ class Widening(nn.Module):
 
     @torch.no_grad()
     def learn(self, coverage: Tensor) -> None:
-        """Learn from the coverage of the intervals of a task that was foreseen.
+        """Learn from the coverage c of a task that was foreseen: log factor ← max(0, log factor + `RATE` (0.9 - c)).
 
         A variable learns half from its own coverage and half from that of all variables, which is less noisy.
 
@@ -86,7 +86,5 @@ class Widening(nn.Module):
         assign(self.log_factor, torch.where(both.isnan(), self.log_factor, learnt))
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
-        for name, buffer in (("end", self.end), ("log_factor", self.log_factor)):
-            saved = state_dict.setdefault(prefix + name, buffer)  # states saved before there was a widening lack them
-            buffer.data = buffer.new_empty(saved.shape) if saved.shape != buffer.shape else buffer.data
+        expect_buffers(self, state_dict, prefix, "end", "log_factor")
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)

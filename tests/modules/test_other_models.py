@@ -22,6 +22,7 @@ class Line(ContinualModule):
         self.line = nn.Linear(1, 1)
         self.events: list[tuple[str, int, int]] = []
         self.register_buffer("num_points", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("slopes", torch.zeros(()))
 
     def predictive(self, batch: Batch) -> tuple[Distribution, Tensor]:
         return Normal(self.line(batch.x.float())[..., 0].double(), 1.0), batch.y
@@ -41,6 +42,7 @@ class Line(ContinualModule):
     def end_task(self) -> None:
         assert self.task_data is not None
         self.num_points += len(self.task_data[0])
+        self.slopes += self.line.weight.sum()
         super().end_task()
         self.events.append(("end", self.begun, self.learned))
 
@@ -71,6 +73,7 @@ def test_each_task_begins_and_ends_once_and_is_scored(tmp_path: Path) -> None:
     assert module.events == expected
     assert not module.attached
     assert module.task_data is None
+    assert not module.slopes.requires_grad  # tasks end without gradients
     assert report.matrix("rmse").shape == (data.num_tasks, data.num_tasks)
 
 

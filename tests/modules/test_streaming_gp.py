@@ -1,5 +1,6 @@
 """The module learns what the library learns from the same data."""
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -211,3 +212,37 @@ def test_too_few_variables_are_warned_about_at_first_and_at_the_end(num_tasks: i
         )
     files = [Path(found.filename).name for found in caught if found.category is ResolutionWarning]
     assert files == ["streaming_gp.py"] * num_warnings
+
+
+def test_natural_gradients_go_on_with_the_same_bits_in_a_run_resumed_within_a_task() -> None:
+    """They start from the sites of the points at the step before, which the state has until the task ends."""
+    x = torch.linspace(0, 5, 40, dtype=torch.float64)[:, None]
+    y = torch.poisson(torch.sin(x[:, 0]).exp(), generator=torch.Generator().manual_seed(0))
+
+    def build() -> StreamingGP:
+        gp = StreamingGP("OSGPR", 6, likelihood="poisson", inference="collapsed", hyperparameters="train_first_task")
+        gp.log = lambda *args, **options: None  # type: ignore[method-assign,assignment]
+        return gp
+
+    def train(gp: StreamingGP, optimiser: torch.optim.Optimizer) -> float:
+        optimiser.zero_grad()
+        loss = gp.training_step((x, y, torch.arange(len(x))), 0)
+        assert loss is not None
+        loss.backward()
+        optimiser.step()
+        return loss.item()
+
+    whole, resumed = build(), build()
+    whole.begin_task(x, y)
+    (optimiser,) = whole.configure_optimizers()  # type: ignore[misc,union-attr]
+    for _ in range(5):
+        train(whole, optimiser)
+    resumed.load_state_dict({name: value.clone() for name, value in whole.state_dict().items()})
+    resumed.attach_task(x, y)
+    (other,) = resumed.configure_optimizers()  # type: ignore[misc,union-attr]
+    other.load_state_dict(copy.deepcopy(optimiser.state_dict()))
+    assert [train(whole, optimiser) for _ in range(3)] == [train(resumed, other) for _ in range(3)]
+    whole.end_task()
+    assert all(value.numel() == 0 for value in whole.learner.state_dict().values())
+    former = {name: value for name, value in whole.state_dict().items() if not name.startswith("learner.")}
+    build().load_state_dict(former)  # of a version that did not save them

@@ -180,7 +180,7 @@ def test_the_fisher_information_of_the_decoder_is_a_sum_over_locations() -> None
     expected = torch.zeros(len(flat([vae.decoder])))
     for location in range(LOCATIONS):
         at = torch.tensor([location])
-        decoded = functional_call(vae.decoder, {}, (f, vae.clock(times), *vae.place(times, at)))
+        decoded = functional_call(vae.decoder, {}, (f, vae.clock(times), *vae.location_inputs(times, at)))
         value = log_likelihood(decoded, y[at], mask[at]).sum()
         gradients = torch.autograd.grad(value, list(vae.decoder.parameters()))
         expected += torch.cat([gradient.reshape(-1) for gradient in gradients]).square()

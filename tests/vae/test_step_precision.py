@@ -80,6 +80,14 @@ def test_targets_of_a_large_scale_have_steps_in_double_precision(networks: str, 
     assert module._task.dtype == torch.float64
 
 
+def test_all_processes_take_steps_in_the_same_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = build(hyperparameters="fixed")
+    monkeypatch.setattr(task_module, "sum_over_processes", lambda value: value + 1)  # another process has large values
+    module.begin_task(*task(0))
+    assert module._task is not None
+    assert module._task.dtype == torch.float64
+
+
 def test_a_scale_of_the_targets_that_needs_double_precision_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_module, "MAX_VALUE", 1e5)
     module = build(consolidation="none", networks="mlp")

@@ -31,17 +31,17 @@ def given(trained: bool) -> tuple[TimeFeatures, list[Tensor]]:
 
 def infer(features: TimeFeatures, y: Tensor, precision: Tensor, *past: Tensor) -> tuple[Tensor, ...]:
     q = TaskPosterior.of(features, Site(*past), y, precision)
-    return q.mean, q.variance, q.prior_terms
+    return q.mean, q.stddev, q.prior_terms
 
 
 def test_it_is_the_conjugate_posterior_and_its_terms_are_those_of_the_bound() -> None:
     features, (y, precision, *past) = given(trained=False)
-    mean, variance, terms = infer(features, y, precision, *past)
+    mean, stddev, terms = infer(features, y, precision, *past)
     task = Site(
         torch.zeros(B, L).double(), features.weighted_sum(precision * y), features.weighted_outer_sum(precision)
     )
     q = Posterior.from_site(Site(*past) + task)
-    for ours, expected in zip((mean, variance), q.marginals(features.a, features.prior), strict=True):
+    for ours, expected in zip((mean, stddev**2), q.marginals(features.a, features.prior), strict=True):
         torch.testing.assert_close(ours, expected)
     torch.testing.assert_close(terms, online_elbo(q, Site(*past), torch.zeros(B, L).double()).sum(-1))
 
@@ -60,11 +60,12 @@ def test_derivatives_by_trained_features_and_a_past_that_series_share() -> None:
     features, (y, precision, *past) = given(trained=True)
     shared = [part[0] for part in past]
 
-    def of(a: Tensor, y: Tensor) -> tuple[Tensor, ...]:
-        other = TimeFeatures(features.frame, a, features.prior, features.residual, features.times)
+    def of(a: Tensor, residual: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        other = TimeFeatures(features.frame, a, features.prior, residual, features.times)
         return infer(other, y, precision, *shared)
 
-    assert torch.autograd.gradcheck(of, [features.a.detach().requires_grad_(), y.requires_grad_()])
+    trained = [part.detach().requires_grad_() for part in (features.a, features.residual, y)]
+    assert torch.autograd.gradcheck(of, trained)
 
 
 def test_a_matrix_that_is_not_positive_definite_makes_the_bound_nan() -> None:
