@@ -64,7 +64,7 @@ class SeriesLoader(IndexLoader[SeriesBatch]):
         shuffle = shuffle and batch_size is not None
         super().__init__(len(y), batch_size or largest_share, shuffle=shuffle, world_size=world_size, **options)
         self.times, self.y, self.mask, self.hidden = times, y, mask, hidden
-        self._is_whole_task = batch_size is None and world_size == 1
+        self._is_whole_task = batch_size is None and world_size == 1 and hidden is None
 
     def shuffled(self, items: Tensor, rng: torch.Generator) -> Tensor:
         """Items in a random order that is even over the processes.
