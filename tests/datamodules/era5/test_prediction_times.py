@@ -1,9 +1,12 @@
 """Times to predict: a grid over the stream, a forecast past its end, or both."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
+from datamodules.era5.continuation import Continuation
 from datamodules.era5.prediction_times import check_options, prediction_times
 from tests.callbacks.figures.toy_series import toy_series
 
@@ -48,6 +51,17 @@ def test_a_stream_loads_all_series_at_the_hours_to_forecast() -> None:
     batches = [batch for loader in stream.predict_dataloader() for batch in loader]
     assert torch.cat([batch.series for batch in batches]).tolist() == [0, 1, 2]
     assert all(batch.times.tolist() == list(range(60, 108)) and not batch.mask.any() for batch in batches)
+
+
+def test_tasks_whose_data_are_not_here_are_not_predicted() -> None:
+    whole, later = toy_series(3), toy_series(3)
+    whole.setup()
+    fields = whole.fields
+    new = replace(fields, hours=fields.hours[60:], read=lambda begin, end: fields.read(60 + begin, 60 + end))
+    later.go_on(Continuation(whole.description, num_learnt=2, fields=new))
+    later.setup()
+    (loader,) = later.predict_dataloader()
+    assert [batch.times.tolist() for batch in loader] == [whole.test_loader(2, 0, 1).times.tolist()]
 
 
 def test_hours_and_months_are_those_of_the_calendar() -> None:
