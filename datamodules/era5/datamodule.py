@@ -9,6 +9,7 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from datamodules.era5 import cds
 from datamodules.era5.continuation import join_fields
+from datamodules.era5.dates import parse_date
 from datamodules.era5.description import SeriesDescription
 from datamodules.era5.fields import Fields, open_fields
 from datamodules.era5.files.containers import expand_patterns, file_versions
@@ -164,7 +165,8 @@ class ERA5(SeriesStream):
                 f"end is 'latest' and source is {source!r}: only the Climate Data Store, source 'cds', is asked for "
                 "its end. Leave it out, and all hours that there are make tasks."
             )
-        self.start, self.end = _parse("start", start), None if self.latest else _parse("end", end)
+        self.start = None if start is None else parse_date("start", start)
+        self.end = None if end is None or self.latest else parse_date("end", end)
         if source == "cds" and self.start is None:
             raise ValueError(
                 "source is 'cds' and start is not given: give the first hour to download, such as 2020-01-01."
@@ -284,12 +286,3 @@ class ERA5(SeriesStream):
             num_hours = int((self.end - self.start) / np.timedelta64(1, "h"))
         locations = self.locations if self.point_series else None
         return cds.month_requests(self.wanted, self.area, self.start, num_hours, locations=locations)
-
-
-def _parse(option: str, time: str | None) -> np.datetime64 | None:
-    try:
-        return None if time is None else np.datetime64(time, "s")
-    except ValueError as error:
-        raise ValueError(
-            f"{option} is {time!r}: give a date or an hour, such as 2020-01-01 or 2020-01-01T06:00."
-        ) from error

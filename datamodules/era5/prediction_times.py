@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from datamodules.era5.dates import parse_date
+
 SHORTEST = 1 / 3600  # hours: times are whole seconds
 
 
@@ -53,10 +55,4 @@ def _hours(until: str | float, origin: np.datetime64, last: float) -> float:
 
 
 def _parse(until: str) -> np.datetime64:
-    try:
-        return np.datetime64(until, "s")
-    except ValueError as error:
-        raise ValueError(
-            f"predict_until is {until!r}: give a date or an hour, such as 2024-03-07 or 2024-03-07T06:00, or a number "
-            "of hours past the end, such as 72."
-        ) from error
+    return parse_date("predict_until", until, ", or a number of hours past the end, such as 72")

@@ -18,7 +18,7 @@ def hours(**options: object) -> list[float]:
 
 
 def test_a_forecast_begins_after_the_last_hour_learnt() -> None:
-    assert hours(until=3) == hours(until=3.5) == hours(until="2024-03-01T13:00") == [11.0, 12.0, 13.0]
+    assert hours(until=3) == hours(until=3.5) == hours(until="2024-03-01T14:00+01:00") == [11.0, 12.0, 13.0]
 
 
 def test_a_grid_covers_the_stream_and_goes_on_if_asked_to() -> None:
