@@ -255,7 +255,7 @@ class ERA5(SeriesStream):
 
     def _files(self) -> Paths:
         if self.source == "sample":
-            skipped = 0 if self.start is None else int((self.start - START) / np.timedelta64(1, "h"))
+            skipped = 0 if self.start is None else _num_hours(START, self.start)
             return sample_files(skipped + self.num_hours)
         if self.source == "cds":
             return cds.downloaded(self._requests(), self.download_hours)
@@ -283,6 +283,11 @@ class ERA5(SeriesStream):
             num_hours = self.num_hours
         else:
             assert self.end is not None
-            num_hours = int((self.end - self.start) / np.timedelta64(1, "h"))
+            num_hours = _num_hours(self.start, self.end)
         locations = self.locations if self.point_series else None
         return cds.month_requests(self.wanted, self.area, self.start, num_hours, locations=locations)
+
+
+def _num_hours(start: np.datetime64, end: np.datetime64) -> int:
+    """The number of hours from one time to before another; one that has only begun counts."""
+    return -int((start - end) // np.timedelta64(1, "h"))

@@ -48,7 +48,7 @@ def month_requests(
     names += [MASK] if locations is None else []
     names = sorted({KNOWN[name].name if name in KNOWN else name for name in names})
     first = start.astype("datetime64[D]")
-    last = (start.astype("datetime64[h]") + (num_hours - 1)).astype("datetime64[D]")
+    last = (start + np.timedelta64(num_hours, "h") - np.timedelta64(1, "s")).astype("datetime64[D]")
     months: dict[str, list[str]] = {}
     for day in np.arange(first, last + 1).astype(str):
         months.setdefault(day[:7], []).append(day[8:])

@@ -85,6 +85,12 @@ def test_dates_in_any_notation_of_iso_8601(text: str, hour: str) -> None:
     assert ERA5(**SMALL, start=text).start == np.datetime64(hour)
 
 
+def test_a_stream_that_begins_within_an_hour_is_as_long_as_others(sample_folder: Path) -> None:
+    late = made(start="2020-01-01T00:30", num_tasks=2)
+    assert late.description.task_sizes == (30, 30)
+    assert late.coordinates.origin == np.datetime64("2020-01-01T00:30")
+
+
 def test_the_log_says_that_the_sample_is_synthetic(sample_folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "lightning.pytorch.utilities.rank_zero"):
         made()
