@@ -156,9 +156,6 @@ class ERA5(SeriesStream):
         The program needs the data before its processes can synchronise, so process 0 may yet replace preliminary files
         that others have read. By the time the trainer calls `setup` it has done so, because the trainer waits for
         `prepare_data` on all processes; replaced files are then read again.
-
-        Args:
-            stage: The stage of the trainer; the data do not depend on it.
         """
         if self._data is not None and self.source == "cds" and self._process()[1] > 1 and self._replaced():
             self._data = None

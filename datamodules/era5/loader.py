@@ -67,28 +67,15 @@ class SeriesLoader(IndexLoader[SeriesBatch]):
         self._is_whole_task = batch_size is None and world_size == 1 and hidden is None
 
     def shuffled(self, items: Tensor, rng: torch.Generator) -> Tensor:
-        """Items in a random order that is even over the processes.
-
-        Args:
-            items: The items.
-            rng: The random number generator.
-        """
+        """Items in a random order that is even over the processes."""
         return stratified_permutation(items, rng)
 
     def share(self, order: Tensor) -> Tensor:
-        """The series of this process.
-
-        Args:
-            order: The order of all items, the same on all processes.
-        """
+        """The series of this process."""
         return order[order % self.world_size == self.rank]
 
     def batch(self, index: Tensor) -> SeriesBatch:
-        """The batch of some series; the task's own tensors, not copies, if it is the whole task.
-
-        Args:
-            index: Which series `[B]`.
-        """
+        """The batch of some series; the task's own tensors, not copies, if it is the whole task."""
         if self._is_whole_task:
             return SeriesBatch(index, self.times, self.y, self.mask)
         mask = self.mask[index] if self.hidden is None else self.mask[index] & ~self.hidden[index, None, None]

@@ -112,11 +112,7 @@ class SeriesStream(SeriesData):
         """The data in the units of files, from the first hour of the stream to its last, as long as they are open."""
 
     def setup(self, stage: str | None = None) -> None:
-        """Read the values, split them into tasks and scale them, once.
-
-        Args:
-            stage: The stage of the trainer; the data do not depend on it.
-        """
+        """Read the values, split them into tasks and scale them, once."""
         if self._data is not None:
             return
         if self._continuation is not None:
