@@ -11,7 +11,7 @@ from datamodules.era5 import cds
 from datamodules.era5.continuation import join_fields
 from datamodules.era5.dates import parse_date
 from datamodules.era5.description import SeriesDescription
-from datamodules.era5.fields import Fields, open_fields
+from datamodules.era5.fields import Fields, check_location, open_fields
 from datamodules.era5.files.containers import expand_patterns, file_versions
 from datamodules.era5.series_stream import SeriesStream
 from datamodules.era5.synthetic.sample import NOTE, START, sample_files
@@ -113,6 +113,8 @@ class ERA5(SeriesStream):
             self.hparams.pop(option, None)  # a run may be resumed with other values: the data are the same
         self.source, self.paths, self.wanted, self.area = source, given, variables, area
         self.download_hours, self.refetch_preliminary = download_hours, refetch_preliminary
+        for location in locations or ():
+            check_location(location)
         self.points, self.locations, self.land_only = points, locations, land_only
         self.point_series = point_series
         self.latest = end == "latest"
@@ -238,7 +240,10 @@ class ERA5(SeriesStream):
             assert self.end is not None
             num_hours = _num_hours(self.start, self.end)
         locations = self.locations if self.point_series else None
-        return cds.month_requests(self.wanted, self.area, self.start, num_hours, locations=locations)
+        requests = cds.month_requests(self.wanted, self.area, self.start, num_hours, locations=locations)
+        if locations is None and self.locations is not None:
+            cds.check_inside(self.area, self.locations)
+        return requests
 
 
 def _num_hours(start: np.datetime64, end: np.datetime64) -> int:

@@ -251,6 +251,16 @@ def choose_cells(
     return np.sort(np.random.default_rng([seed, 0]).permutation(allowed)[:points])
 
 
+def check_location(location: Sequence[float]) -> None:
+    """Raise unless this is a latitude and a longitude.
+
+    Args:
+        location: One of `locations`.
+    """
+    if len(location) != 2 or not (abs(location[0]) <= 90 and -180 <= location[1] <= 360):
+        raise ValueError(f"{location} in `locations` is not a latitude and a longitude in degrees, such as [52, 0].")
+
+
 def _nearest(
     grid: Grid, locations: Sequence[Sequence[float]], allowed: NDArray[np.int64], kind: str
 ) -> NDArray[np.int64]:
@@ -258,10 +268,7 @@ def _nearest(
         raise ValueError("`locations` is empty: give pairs of latitude and longitude, or leave it out.")
     chosen: list[int] = []
     for location in locations:
-        if len(location) != 2 or not (abs(location[0]) <= 90 and -180 <= location[1] <= 360):
-            raise ValueError(
-                f"{location} in `locations` is not a latitude and a longitude in degrees, such as [52, 0]."
-            )
+        check_location(location)
         distances = _angular_distance(grid.cells[allowed], np.array(location, dtype=np.float64))
         nearest = int(distances.argmin())
         if distances[nearest] > _max_distance(grid):
