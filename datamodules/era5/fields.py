@@ -15,6 +15,7 @@ from datamodules.era5.files.archive import Archive
 from datamodules.era5.files.file_part import file_with
 from datamodules.era5.files.grid import Grid
 from datamodules.era5.variables import Variable
+from gpvae.utils.longitudes import contiguous
 
 Values = NDArray[np.float32]
 STANDARD_GRAVITY = 9.80665  # m s-2
@@ -77,7 +78,7 @@ class Fields:
     def positions(self) -> NDArray[np.float64]:
         """Latitude, longitude and, if it is known, height of each series `[S, P]`."""
         height = [self.statics["height"]] if "height" in self.statics else []
-        return np.stack([self.latitude, self.longitude, *height], axis=-1)
+        return np.stack([self.latitude, contiguous(self.longitude), *height], axis=-1)
 
     @property
     def step(self) -> float:
