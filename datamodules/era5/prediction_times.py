@@ -12,7 +12,7 @@ SHORTEST = 1 / 3600  # hours: times are whole seconds
 
 
 def check_options(every: float | None, until: str | float | None) -> None:
-    """Raise if an option makes no sense.
+    """Raise if an option is invalid.
 
     Args:
         every: `predict_every`.
@@ -46,7 +46,10 @@ def prediction_times(
     start = 0.0 if every is not None else last + seconds / 3600
     count = math.floor(3600 * (end - start) / seconds + 1e-9) + 1
     if count < 1:
-        raise ValueError(f"predict_until is {until}, less than one time of the files ({step:g} h) after the last one.")
+        raise ValueError(
+            f"predict_until is {until}, less than one time step of the files, {step:g} h, after the last time learnt: "
+            "give a later time, or predict_every."
+        )
     return start + torch.arange(count, dtype=torch.float64) * seconds / 3600
 
 

@@ -1,4 +1,4 @@
-"""Intervals of forecasts that hold what they promise: how much wider predictions become beyond the last time learnt.
+"""Calibrated intervals of forecasts: how much wider predictions become beyond the last time learnt.
 
 Beyond the data the latents return to their prior. What the decoder makes of it need not be as wide as the weather that
 comes, because the latents of the past need not look like draws from the prior, and because the stream drifts. So the

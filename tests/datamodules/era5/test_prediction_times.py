@@ -35,7 +35,7 @@ def test_files_with_other_steps_are_forecast_at_theirs() -> None:
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(ValueError, match="learnt up to 2024-03-01T10:00: give a later time"):
         hours(until="2024-03-01")
-    with pytest.raises(ValueError, match="less than one time of the files"):
+    with pytest.raises(ValueError, match="less than one time step of the files, 1 h, after the last time learnt"):
         hours(until=0.5)
     with pytest.raises(ValueError, match="give a date or an hour, such as 2020-01-01"):
         check_options(None, "next week")
