@@ -99,11 +99,7 @@ class DataTable(GrowingStream):
         return torch.from_numpy(rows[self.x].to_numpy(copy=True)), torch.from_numpy(rows[self.y].to_numpy(copy=True))
 
     def order(self, x: Tensor) -> Tensor:
-        """The key that rows are sorted by `[N]`, see `order_by`.
-
-        Args:
-            x: All inputs, as returned by `read` `[N, D]`.
-        """
+        """The key that rows are sorted by `[N]`, see `order_by`."""
         assert self._keys is not None
         return self._keys
 
@@ -159,13 +155,7 @@ class DataTable(GrowingStream):
         return {**known, "inputs": self.input_names, "times": self._times, "target": self.y} if known else {}
 
     def go_on(self, task: Task, num_learnt: int, known: dict[str, Any]) -> None:
-        """Go on with a new task, see `PointStream`.
-
-        Args:
-            task: The new task, as measured.
-            num_learnt: The number of tasks that were learnt.
-            known: What `describe` said when they had been learnt.
-        """
+        """Go on with a new task, see `PointStream`."""
         super().go_on(task, num_learnt, known)
         self.x, self.y, self._times = known["inputs"], known["target"], known["times"]
 

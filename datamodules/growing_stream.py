@@ -64,12 +64,7 @@ class GrowingStream(PointStream):
         """All points that there are by now, as measured: x `[N, D]` and y `[N]` in double precision."""
 
     def split(self, x: Tensor, y: Tensor) -> list[Task]:
-        """The whole tasks, as measured.
-
-        Args:
-            x: All inputs, as measured `[N, D]`.
-            y: All targets, as measured `[N]`.
-        """
+        """The whole tasks, as measured."""
         keys = checked_keys(x, y, self.order)
         points = torch.argsort(keys, stable=True)
         ends = self._choose_ends(task_ends(keys[points], self.points_per_task, self.extent_per_task), len(points))
@@ -104,13 +99,7 @@ class GrowingStream(PointStream):
         return ends
 
     def scaled(self, tasks: list[Task], x: Tensor, y: Tensor) -> list[Task]:
-        """The tasks on the scale of the model, which the training points of the first task set.
-
-        Args:
-            tasks: The tasks, as measured.
-            x: All inputs, as measured `[N, D]`.
-            y: All targets, as measured `[N]`.
-        """
+        """The tasks on the scale of the model, which the training points of the first task set."""
         first = tasks[0]
         constant = [name for name, values in (("input", first.x_train), ("target", first.y_train)) if _equal(values)]
         if constant and (self.standardise or "input" in constant):
@@ -122,13 +111,7 @@ class GrowingStream(PointStream):
         return [task.scaled(self.scale) for task in tasks]
 
     def to_physical(self, prediction: dict[str, Tensor], task: int) -> dict[str, Tensor]:
-        """Predictions of test points in the units of the data; inputs and targets are exactly those of the data.
-
-        Args:
-            prediction: Inputs `x` `[N, D]`, targets `y`, `mean` and `stddev` of their predictions, and which test
-                points of the task they are, `index` `[N]`.
-            task: The task, from 0.
-        """
+        """Predictions of test points in the units of the data; inputs and targets are exactly those of the data."""
         assert self.scale is not None
         measured, index = self._measured[task], prediction["index"].cpu()
         mean, stddev = (prediction[name].cpu() for name in ("mean", "stddev"))
@@ -145,13 +128,7 @@ class GrowingStream(PointStream):
         return {**known, "digests": self._digests} if known else {}
 
     def go_on(self, task: Task, num_learnt: int, known: dict[str, Any]) -> None:
-        """Go on with a new task, see `PointStream`; it has no digest, so that rows of files never count as the same.
-
-        Args:
-            task: The new task, as measured.
-            num_learnt: The number of tasks that were learnt.
-            known: What `describe` said when they had been learnt.
-        """
+        """Go on with a new task, see `PointStream`; it has no digest, so that rows of files never count as the same."""
         super().go_on(task, num_learnt, known)
         self._digests = [*known["digests"][:num_learnt], ""]
 
@@ -160,12 +137,7 @@ class GrowingStream(PointStream):
         return {"points of task": self._digests} if self._digests else {}
 
     def changed_tasks(self, before: Mapping[str, Any], num_tasks: int) -> list[ChangedTask]:
-        """The tasks whose points have changed since they were learnt.
-
-        Args:
-            before: The identity of the data in a checkpoint.
-            num_tasks: The number of tasks that were learnt.
-        """
+        """The tasks whose points have changed since they were learnt."""
         pairs = zip(before.get("points of task", [])[:num_tasks], self._digests, strict=False)
         return [ChangedTask(n, f"points of task {n}") for n, (old, new) in enumerate(pairs, start=1) if old != new]
 

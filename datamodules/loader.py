@@ -185,11 +185,7 @@ class TaskLoader(IndexLoader[Batch]):
         self.x, self.y = x, y
 
     def batch(self, index: Tensor) -> Batch:
-        """The batch of some points; the task's own tensors, not copies, if it is the whole task.
-
-        Args:
-            index: Which points `[B]`.
-        """
+        """The batch of some points; the task's own tensors, not copies, if it is the whole task."""
         if self.batch_size is None:
             return Batch(self.x, self.y, index)
         return Batch(self.x[index], self.y[index], index)

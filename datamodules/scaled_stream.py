@@ -38,20 +38,11 @@ class MeasuredStream(PointStream):
         """The key that points are sorted by `[N]`: the first dimension of the input, on the scale of all data.
 
         The order in which points arrive does not depend on `statistics`, so both options give the same tasks.
-
-        Args:
-            x: All inputs, as returned by `read` `[N, D]`.
         """
         return first_dimension(minmax_scale(x, *self.interval))
 
     def scaled(self, tasks: list[Task], x: Tensor, y: Tensor) -> list[Task]:
-        """The tasks on the scale of the model.
-
-        Args:
-            tasks: The tasks, as measured.
-            x: All inputs, as measured `[N, D]`.
-            y: All targets, as measured `[N]`.
-        """
+        """The tasks on the scale of the model."""
         low, high = self.interval
         if self.statistics == "first_task":
             x, y = tasks[0].x_train, tasks[0].y_train

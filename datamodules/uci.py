@@ -67,11 +67,7 @@ class TableStream(MeasuredStream):
         self.task_order = task_order
 
     def order(self, x: Tensor) -> Tensor:
-        """The key that rows are sorted by `[N]`, from inputs on the scale of all data (see `MeasuredStream`).
-
-        Args:
-            x: All inputs, as returned by `read` `[N, D]`.
-        """
+        """The key that rows are sorted by `[N]`, from inputs on the scale of all data (see `MeasuredStream`)."""
         return KEYS[self.task_order](minmax_scale(x, *self.interval))
 
 

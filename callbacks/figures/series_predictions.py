@@ -58,7 +58,8 @@ class Span:
             num_points: Number of times of the prediction.
         """
         edges = [stream.begin_of(task) for task in (*tasks, tasks.stop)]
-        times = torch.linspace(edges[0], edges[-1] - 1, num_points, dtype=torch.float64)
+        last = edges[-1] - min(1.0, stream.fields.step)
+        times = torch.linspace(edges[0], last, num_points, dtype=torch.float64)
         mean, lower, upper = predict_interval(model, stream, times, series)
         train = [stream.task_data(task) for task in tasks]
         loaders = [stream.test_loader(task, 0, 1) for task in tasks]

@@ -51,7 +51,7 @@ def cf_attributes(variable: Variable) -> dict[str, str]:
     period = "hour" if variable.period == 1 else f"{variable.period:g} hours"
     statistic = STATISTICS.get(variable.step_type)
     when = f"{statistic} the {period} before the time" if statistic else ""
-    where = "" if variable.over == "everywhere" else f"has a meaning over {variable.over} only"
+    where = "" if variable.over == "everywhere" else f"defined over {variable.over} only"
     comments = [part for part in (when, where) if part]
     return {**attributes, "comment": "; ".join(comments)} if comments else attributes
 

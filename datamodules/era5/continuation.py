@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from datamodules.era5.description import SeriesDescription
 from datamodules.era5.fields import Fields
+from datamodules.era5.files.layouts import PRELIMINARY
 from datamodules.era5.prepared import Prepared, prepare, split_hours
 
 
@@ -109,7 +110,9 @@ class Continuation:
         chosen = np.flatnonzero(self.fields.hours >= self.num_tasks * self.known.hours_per_task)
         if not len(chosen):
             return None
-        values = self.fields.read(int(chosen[0]), int(chosen[-1]) + 1)
+        first, before = int(chosen[0]), int(chosen[-1]) + 1
+        values, preliminary = self.fields.read(first, before), self.fields.preliminary(first, before)
+        versions = {"expver": ("time", np.where(preliminary, PRELIMINARY, 1))} if preliminary.any() else {}
         latitude, longitude, origin = self.known.file_coordinates
         return xr.Dataset(
             {
@@ -124,6 +127,7 @@ class Continuation:
                 "time": _times(origin, self.fields.hours[chosen]),
                 "latitude": ("location", latitude),
                 "longitude": ("location", longitude),
+                **versions,
             },
         )
 

@@ -9,8 +9,9 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from datamodules.era5 import cds
 from datamodules.era5.continuation import join_fields
+from datamodules.era5.dates import parse_date
 from datamodules.era5.description import SeriesDescription
-from datamodules.era5.fields import Fields, open_fields
+from datamodules.era5.fields import Fields, check_location, open_fields
 from datamodules.era5.files.containers import expand_patterns, file_versions
 from datamodules.era5.series_stream import SeriesStream
 from datamodules.era5.synthetic.sample import NOTE, START, sample_files
@@ -55,27 +56,9 @@ class ERA5(SeriesStream):
             last two or three months are preliminary (ERA5T), and may be revised.
         num_tasks: The number of tasks. If not given, as many whole tasks as there are data up to `end`; the hours after
             them wait until a later run finds more. For source "sample" 10.
-        hours_per_task: The length of each task in hours, including missing ones.
-        test_share: The fraction of the hours of each task that is held out for test.
-        seed: Fixes which locations are drawn, which hours are held out, and the order of minibatches.
-        batch_size: Series in a minibatch on each device; all of them at every step if not given.
-        epochs_per_task: Epochs each task is learnt for.
-        min_steps_per_task: The minimum number of optimiser steps for each task: where there are few locations, an epoch
-            makes several passes over them. If not given, every epoch is one pass.
-        stop_after: The number of tasks to learn, from the first; all if not given.
-        predict_every: Hours between the times to predict, such as 0.5, from the start of the stream to the last hour
-            of the tasks learnt; the held-out hours of every task if not given.
-        predict_until: Predict beyond the tasks learnt, up to this date (2024-03-07T06:00) or for this number of hours:
-            every `predict_every` hours from the start; if that is not given, only the hours after the last one learnt.
-        joint: Whether to learn all tasks at once, as one: the baseline for a stream of tasks. Hours are held out, and
-            values standardised, as in the stream.
-        on_disk: Whether to keep the values in files of the folder GPVAE_DATA_DIR, written once, instead of in memory:
-            for more series than fit in memory.
-        times_per_task: The number of times of each task, instead of `hours_per_task`: for files with irregular times.
-        test_locations: The number of locations to hold out, drawn at random: none of their values are learnt, and they
-            are scored apart, by models that predict at locations never seen. None if not given.
         point_series: Whether to download the series of each of `locations` from the dataset that the store has for
             them, instead of `area`: without a queue, but not of all variables; for source "cds" and few locations.
+        options: See `SeriesStream`. `seed` also fixes which locations are drawn.
     """
 
     def __init__(
@@ -93,42 +76,15 @@ class ERA5(SeriesStream):
         start: str | None = None,
         end: str | None = None,
         num_tasks: int | None = None,
-        hours_per_task: int = 186,
-        test_share: float = 0.2,
-        seed: int = 0,
-        batch_size: int | None = None,
-        epochs_per_task: int = 20,
-        min_steps_per_task: int | None = None,
-        stop_after: int | None = None,
-        predict_every: float | None = None,
-        predict_until: str | float | None = None,
-        joint: bool = False,
-        on_disk: bool = False,
-        times_per_task: int | None = None,
-        test_locations: int | None = None,
         point_series: bool = False,
+        **options: Any,
     ) -> None:
         if source == "sample" and num_tasks is None:
             num_tasks = 10
         given = paths
         if isinstance(paths, xr.Dataset):
             paths = "xarray.Dataset"  # options are saved in checkpoints, values are not
-        super().__init__(
-            num_tasks,
-            hours_per_task,
-            test_share=test_share,
-            seed=seed,
-            batch_size=batch_size,
-            epochs_per_task=epochs_per_task,
-            min_steps_per_task=min_steps_per_task,
-            stop_after=stop_after,
-            predict_every=predict_every,
-            predict_until=predict_until,
-            joint=joint,
-            on_disk=on_disk,
-            times_per_task=times_per_task,
-            test_locations=test_locations,
-        )
+        super().__init__(num_tasks, **options)
         if isinstance(points, str):
             if points not in ("all", "none"):
                 raise ValueError(f"points is {points!r}: it must be a number, or 'all' for the whole grid.")
@@ -141,9 +97,10 @@ class ERA5(SeriesStream):
             raise ValueError(
                 f"source is {source!r} and paths is {paths!r}: source 'files' needs paths, the others take none."
             )
-        if times_per_task is not None and source != "files":
+        if self.times_per_task is not None and source != "files":
             raise ValueError(
-                f"times_per_task is {times_per_task} and source is {source!r}, which is hourly: give hours_per_task."
+                f"times_per_task is {self.times_per_task} and source is {source!r}, which is hourly: give "
+                "hours_per_task."
             )
         if not download_hours > 0:
             raise ValueError(f"download_hours is {download_hours}: it must be more than 0, such as 24.")
@@ -156,6 +113,8 @@ class ERA5(SeriesStream):
             self.hparams.pop(option, None)  # a run may be resumed with other values: the data are the same
         self.source, self.paths, self.wanted, self.area = source, given, variables, area
         self.download_hours, self.refetch_preliminary = download_hours, refetch_preliminary
+        for location in locations or ():
+            check_location(location)
         self.points, self.locations, self.land_only = points, locations, land_only
         self.point_series = point_series
         self.latest = end == "latest"
@@ -164,7 +123,8 @@ class ERA5(SeriesStream):
                 f"end is 'latest' and source is {source!r}: only the Climate Data Store, source 'cds', is asked for "
                 "its end. Leave it out, and all hours that there are make tasks."
             )
-        self.start, self.end = _parse("start", start), None if self.latest else _parse("end", end)
+        self.start = None if start is None else parse_date("start", start)
+        self.end = None if end is None or self.latest else parse_date("end", end)
         if source == "cds" and self.start is None:
             raise ValueError(
                 "source is 'cds' and start is not given: give the first hour to download, such as 2020-01-01."
@@ -173,7 +133,7 @@ class ERA5(SeriesStream):
             raise ValueError(
                 "source is 'cds' and neither end nor num_tasks is given: give one, such as end 2021-01-01 or latest."
             )
-        if not joint and source != "sample":  # a run may be resumed with more data
+        if not self.joint and source != "sample":  # a run may be resumed with more data
             self.resumable |= {"num_tasks", "end", "paths"}
         if self.start is not None and self.end is not None and self.end <= self.start:
             raise ValueError(f"end is {end} and start is {start}: the end must be after the start.")
@@ -198,9 +158,6 @@ class ERA5(SeriesStream):
         The program needs the data before its processes can synchronise, so process 0 may yet replace preliminary files
         that others have read. By the time the trainer calls `setup` it has done so, because the trainer waits for
         `prepare_data` on all processes; replaced files are then read again.
-
-        Args:
-            stage: The stage of the trainer; the data do not depend on it.
         """
         if self._data is not None and self.source == "cds" and self._process()[1] > 1 and self._replaced():
             self._data = None
@@ -253,7 +210,7 @@ class ERA5(SeriesStream):
 
     def _files(self) -> Paths:
         if self.source == "sample":
-            skipped = 0 if self.start is None else int((self.start - START) / np.timedelta64(1, "h"))
+            skipped = 0 if self.start is None else _num_hours(START, self.start)
             return sample_files(skipped + self.num_hours)
         if self.source == "cds":
             return cds.downloaded(self._requests(), self.download_hours)
@@ -281,15 +238,14 @@ class ERA5(SeriesStream):
             num_hours = self.num_hours
         else:
             assert self.end is not None
-            num_hours = int((self.end - self.start) / np.timedelta64(1, "h"))
+            num_hours = _num_hours(self.start, self.end)
         locations = self.locations if self.point_series else None
-        return cds.month_requests(self.wanted, self.area, self.start, num_hours, locations=locations)
+        requests = cds.month_requests(self.wanted, self.area, self.start, num_hours, locations=locations)
+        if locations is None and self.locations is not None:
+            cds.check_inside(self.area, self.locations)
+        return requests
 
 
-def _parse(option: str, time: str | None) -> np.datetime64 | None:
-    try:
-        return None if time is None else np.datetime64(time, "s")
-    except ValueError as error:
-        raise ValueError(
-            f"{option} is {time!r}: give a date or an hour, such as 2020-01-01 or 2020-01-01T06:00."
-        ) from error
+def _num_hours(start: np.datetime64, end: np.datetime64) -> int:
+    """The number of hours from one time to before another; one that has only begun counts."""
+    return -int((start - end) // np.timedelta64(1, "h"))

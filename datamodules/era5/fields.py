@@ -15,6 +15,7 @@ from datamodules.era5.files.archive import Archive
 from datamodules.era5.files.file_part import file_with
 from datamodules.era5.files.grid import Grid
 from datamodules.era5.variables import Variable
+from gpvae.utils.longitudes import contiguous
 
 Values = NDArray[np.float32]
 STANDARD_GRAVITY = 9.80665  # m s-2
@@ -77,7 +78,7 @@ class Fields:
     def positions(self) -> NDArray[np.float64]:
         """Latitude, longitude and, if it is known, height of each series `[S, P]`."""
         height = [self.statics["height"]] if "height" in self.statics else []
-        return np.stack([self.latitude, self.longitude, *height], axis=-1)
+        return np.stack([self.latitude, contiguous(self.longitude), *height], axis=-1)
 
     @property
     def step(self) -> float:
@@ -251,6 +252,16 @@ def choose_cells(
     return np.sort(np.random.default_rng([seed, 0]).permutation(allowed)[:points])
 
 
+def check_location(location: Sequence[float]) -> None:
+    """Raise unless this is a latitude and a longitude.
+
+    Args:
+        location: One of `locations`.
+    """
+    if len(location) != 2 or not (abs(location[0]) <= 90 and -180 <= location[1] <= 360):
+        raise ValueError(f"{location} in `locations` is not a latitude and a longitude in degrees, such as [52, 0].")
+
+
 def _nearest(
     grid: Grid, locations: Sequence[Sequence[float]], allowed: NDArray[np.int64], kind: str
 ) -> NDArray[np.int64]:
@@ -258,10 +269,7 @@ def _nearest(
         raise ValueError("`locations` is empty: give pairs of latitude and longitude, or leave it out.")
     chosen: list[int] = []
     for location in locations:
-        if len(location) != 2 or not (abs(location[0]) <= 90 and -180 <= location[1] <= 360):
-            raise ValueError(
-                f"{location} in `locations` is not a latitude and a longitude in degrees, such as [52, 0]."
-            )
+        check_location(location)
         distances = _angular_distance(grid.cells[allowed], np.array(location, dtype=np.float64))
         nearest = int(distances.argmin())
         if distances[nearest] > _max_distance(grid):

@@ -64,31 +64,18 @@ class SeriesLoader(IndexLoader[SeriesBatch]):
         shuffle = shuffle and batch_size is not None
         super().__init__(len(y), batch_size or largest_share, shuffle=shuffle, world_size=world_size, **options)
         self.times, self.y, self.mask, self.hidden = times, y, mask, hidden
-        self._is_whole_task = batch_size is None and world_size == 1
+        self._is_whole_task = batch_size is None and world_size == 1 and hidden is None
 
     def shuffled(self, items: Tensor, rng: torch.Generator) -> Tensor:
-        """Items in a random order that is even over the processes.
-
-        Args:
-            items: The items.
-            rng: The random number generator.
-        """
+        """Items in a random order that is even over the processes."""
         return stratified_permutation(items, rng)
 
     def share(self, order: Tensor) -> Tensor:
-        """The series of this process.
-
-        Args:
-            order: The order of all items, the same on all processes.
-        """
+        """The series of this process."""
         return order[order % self.world_size == self.rank]
 
     def batch(self, index: Tensor) -> SeriesBatch:
-        """The batch of some series; the task's own tensors, not copies, if it is the whole task.
-
-        Args:
-            index: Which series `[B]`.
-        """
+        """The batch of some series; the task's own tensors, not copies, if it is the whole task."""
         if self._is_whole_task:
             return SeriesBatch(index, self.times, self.y, self.mask)
         mask = self.mask[index] if self.hidden is None else self.mask[index] & ~self.hidden[index, None, None]

@@ -6,11 +6,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from datamodules.era5.dates import parse_date
+
 SHORTEST = 1 / 3600  # hours: times are whole seconds
 
 
 def check_options(every: float | None, until: str | float | None) -> None:
-    """Raise if an option makes no sense.
+    """Raise if an option is invalid.
 
     Args:
         every: `predict_every`.
@@ -44,7 +46,10 @@ def prediction_times(
     start = 0.0 if every is not None else last + seconds / 3600
     count = math.floor(3600 * (end - start) / seconds + 1e-9) + 1
     if count < 1:
-        raise ValueError(f"predict_until is {until}, less than one time of the files ({step:g} h) after the last one.")
+        raise ValueError(
+            f"predict_until is {until}, less than one time step of the files, {step:g} h, after the last time learnt: "
+            "give a later time, or predict_every."
+        )
     return start + torch.arange(count, dtype=torch.float64) * seconds / 3600
 
 
@@ -53,10 +58,4 @@ def _hours(until: str | float, origin: np.datetime64, last: float) -> float:
 
 
 def _parse(until: str) -> np.datetime64:
-    try:
-        return np.datetime64(until, "s")
-    except ValueError as error:
-        raise ValueError(
-            f"predict_until is {until!r}: give a date or an hour, such as 2024-03-07 or 2024-03-07T06:00, or a number "
-            "of hours past the end, such as 72."
-        ) from error
+    return parse_date("predict_until", until, ", or a number of hours past the end, such as 72")

@@ -60,10 +60,6 @@ class SeriesData(TaskStream):
         """The tasks whose values have changed since they were learnt, with variables and hours.
 
         The digests in the checkpoint are kept, as those of tasks whose data are not here.
-
-        Args:
-            before: The identity of the data in a checkpoint.
-            num_tasks: The number of tasks that were learnt.
         """
         if self._data is None or DIGESTS not in before or self.synthetic:
             return []

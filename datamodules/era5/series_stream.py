@@ -112,11 +112,7 @@ class SeriesStream(SeriesData):
         """The data in the units of files, from the first hour of the stream to its last, as long as they are open."""
 
     def setup(self, stage: str | None = None) -> None:
-        """Read the values, split them into tasks and scale them, once.
-
-        Args:
-            stage: The stage of the trainer; the data do not depend on it.
-        """
+        """Read the values, split them into tasks and scale them, once."""
         if self._data is not None:
             return
         if self._continuation is not None:
@@ -269,7 +265,8 @@ class SeriesStream(SeriesData):
     def predict_dataloader(self) -> list[Iterable[Any]]:
         """Series at the times to predict, see `predict_every` and `predict_until`; a loader for each group of times."""
         if self.predict_every is None and self.predict_until is None:
-            parts = [self._task(task, self._prepared().test) for task in range(len(self._prepared().test))]
+            tasks = [self._task(task, self._prepared().test) for task in range(len(self._prepared().test))]
+            parts = [task for task in tasks if len(task.times)]  # those that are here
         else:
             groups = group_times(self._times_to_predict(), self._task_begins())
             parts = [unobserved(times, self.num_series, self.num_variables) for times in groups]

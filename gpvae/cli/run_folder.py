@@ -1,5 +1,7 @@
 """Run folders, one for each experiment and seed, and the config saved in each."""
 
+import hashlib
+import os
 import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -20,6 +22,8 @@ EARLIER = ".earlier"
 CONFIG = "config.yaml"
 #: What TensorBoard knows its logs by, and what replaces it in the names of those of earlier runs.
 EVENTS, HIDDEN_EVENTS = "tfevents", "earlier-events"
+#: Bytes that the name of a folder may have.
+MAX_NAME = 255
 #: Seconds to wait for the lock of a run folder: a killed process may take a while to exit.
 LOCK_TIMEOUT = 3.0
 #: Options of data that change how far a run goes, what it predicts or how data are downloaded, not its results.
@@ -43,12 +47,20 @@ def default_name(files: Iterable[object], args: Sequence[str], ignored: Collecti
         key = option.removeprefix("--")
         if option.startswith("--") and re.match(r"(model|data)(\.|$)", key) and key not in ignored:
             parts += [*key.split(".")[1:][-1:], value if equals else following]
-    return "_".join(re.sub(r"[^\w.+-]+", "-", part).strip("-") for part in parts)
+    name = "_".join(re.sub(r"[^\w.+-]+", "-", part).strip("-") for part in parts)
+    if len(name.encode()) <= MAX_NAME:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name.encode()[: MAX_NAME - 9].decode(errors='ignore')}_{digest}"
 
 
 def check_name(name: str) -> None:
     """Raise unless a name is that of a folder below the folder of all runs."""
     parts = Path(name).parts
+    if (size := max((len(os.fsencode(part)) for part in parts), default=0)) > MAX_NAME:
+        raise ValueError(
+            f"the name of a run has {size} bytes, more than the {MAX_NAME} of a folder: give a shorter one"
+        )
     hidden = any(part.startswith(".") or not part.strip() for part in parts)
     if not name.isprintable() or Path(name).is_absolute() or hidden or not parts:
         raise ValueError(

@@ -10,6 +10,7 @@ from gpvae.plotting.canvas import GREY, INK, LABEL, add_colour_bar, blank_figure
 from gpvae.report.coastlines import coastlines
 from gpvae.report.groups import Entry
 from gpvae.results.location_table import FILE_NAME, LocationScore, read_locations
+from gpvae.utils.longitudes import contiguous
 
 #: Width and height of a map in inches.
 WIDTH, HEIGHT = 3.5, 3.0
@@ -34,6 +35,7 @@ def plot_map(scores: Sequence[LocationScore], limits: tuple[float, float]) -> Fi
     longitude, latitude, skill = (
         np.array([getattr(score, name) for score in scores]) for name in ("longitude", "latitude", "skill_climatology")
     )
+    longitude = contiguous(longitude)
     size = float(np.clip(1500 / len(scores), 6, 60))
     drawn = ax.scatter(longitude, latitude, c=skill, s=size, cmap="cividis", vmin=limits[0], vmax=limits[1])
     ax.set_aspect(1 / np.cos(np.radians(latitude.mean())), adjustable="datalim")

@@ -10,12 +10,12 @@ from gpvae.inducing.auto import AUTO
 from gpvae.methods import METHODS
 from gpvae.results.run_config import ConfigSection, RunConfig
 
-#: Options of data that say how they are learnt or downloaded, not what they are.
+#: Options of data that say how they are learnt, downloaded or kept, not what they are.
 LEARNING_OPTIONS = (
     *("batch_size", "steps_per_epoch", "epochs_per_task", "min_steps_per_task", "seed", "joint"),
     *("predict_every", "predict_until"),
 )
-DOWNLOAD_OPTIONS = ("download_hours", "refetch_preliminary")
+STORAGE_OPTIONS = ("download_hours", "refetch_preliminary", "point_series", "on_disk")
 #: Options that labels express in words, and the seed.
 NAMED_OPTIONS = (
     *("method", "inducing", "kernel", "inference", "hyperparameters", "consolidation", "power", "joint", "seed"),
@@ -95,7 +95,7 @@ def data_options(data: ConfigSection) -> dict[str, Any]:
     Args:
         data: The data of a config.
     """
-    return {key: value for key, value in data.options.items() if key not in LEARNING_OPTIONS + DOWNLOAD_OPTIONS}
+    return {key: value for key, value in data.options.items() if key not in LEARNING_OPTIONS + STORAGE_OPTIONS}
 
 
 def method_options(config: RunConfig) -> dict[str, Any]:

@@ -183,7 +183,9 @@ class ClosedFormSeries(nn.Module):
         mean, var = self.map.decode(mean, (var + self.noise).expand_as(mean), rows)
         if self.field:
             mean, var = (part[0].unflatten(-1, (len(series), -1)).transpose(0, 1) for part in (mean, var))
-        mean, scale = self.widening(times, mean[..., None], (var * self.spread(times)).sqrt()[..., None])
+        spread, beyond = self.spread(times), times[:, None] > self.widening.end
+        spread = torch.where(beyond, spread.clamp_min(1.0), spread)  # interpolation errs less than a forecast
+        mean, scale = self.widening(times, mean[..., None], (var * spread).sqrt()[..., None])
         return Normal(mean[..., 0], scale[..., 0])
 
     def quantiles(self, times: Tensor, series: Tensor, num: int) -> Tensor:

@@ -18,7 +18,8 @@ class Spread(nn.Module):
 
     Residuals are those of leaving each observation out. A kernel fitted to the first task does not know the season
     after it; nor does a noise that is the same at all hours know that there is no sun at night. So there is a factor
-    for each span of the horizon, and one for each phase of a period; they are multiplied.
+    for each span of the horizon, and one for each phase of a period; they are multiplied. Residuals are errors of
+    interpolation, so that factors below 1 do not hold for forecasts, see `ClosedFormSeries.predict`.
 
     Args:
         num_variables: Number of variables V.

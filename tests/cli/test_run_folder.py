@@ -39,6 +39,20 @@ def test_a_name_never_leaves_the_folder() -> None:
     assert "/" not in run_folder.default_name(["a.yaml"], ["--data.paths", "../../etc/*.nc"])
 
 
+def test_long_names_are_cut_and_stay_different(tmp_path: Path) -> None:
+    names = [
+        run_folder.default_name(["era5.yaml"], ["--data.variables", f"[{'2m_température, ' * 40}{last}]"])
+        for last in ("sp", "tp")
+    ]
+    assert len(set(names)) == 2
+    for name in names:
+        run_folder.check_name(name)
+        (tmp_path / name).mkdir()
+        assert name.startswith("era5_variables_2m_température")
+    with pytest.raises(ValueError, match="the name of a run has 300 bytes, more than the 255 of a folder"):
+        run_folder.check_name("solar/" + 300 * "a")
+
+
 @pytest.mark.parametrize("name", ["a\0b", "../up", "x/../../up", "/tmp/elsewhere", "two\nlines"])
 def test_wrong_names_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r"give a printable relative path without '\.\.'"):

@@ -24,18 +24,12 @@ def test_constant_values_are_refused() -> None:
         standardise(torch.ones(3))
 
 
-def test_scale_of_other_values() -> None:
-    x, like = torch.tensor([[0.0], [4.0]]), torch.tensor([[1.0], [2.0], [3.0]])
-    torch.testing.assert_close(minmax_scale(x, 0.0, 1.0, like), torch.tensor([[-0.5], [1.5]]))
-    y, like = torch.tensor([0.0, 10.0]), torch.tensor([3.0, 7.0])
-    torch.testing.assert_close(standardise(y, like), torch.tensor([-2.5, 2.5]))
-
-
-def test_column_that_is_constant_elsewhere_is_only_shifted() -> None:
-    x, like = torch.tensor([[0.0, 3.0], [4.0, 7.0]]), torch.tensor([[1.0, 5.0], [3.0, 5.0]])
-    torch.testing.assert_close(minmax_scale(x, 0.0, 1.0, like), torch.tensor([[-0.5, -1.5], [1.5, 2.5]]))
-    with pytest.raises(ValueError, match="y is constant"):
-        standardise(torch.arange(3.0), like=torch.ones(2))
+def test_the_scale_of_some_points_puts_others_on_it() -> None:
+    like = torch.tensor([[1.0, 5.0], [3.0, 5.0]])
+    scale = PointScale.fit(like, torch.tensor([3.0, 7.0]), 0.0, 1.0, standardises=True)
+    x = torch.tensor([[0.0, 3.0], [4.0, 7.0]])  # the second column, constant there, is only shifted
+    torch.testing.assert_close(scale.inputs(x), torch.tensor([[-0.5, -1.5], [1.5, 2.5]]))
+    torch.testing.assert_close(scale.targets(torch.tensor([0.0, 10.0])), torch.tensor([-2.5, 2.5]))
 
 
 def test_inputs_as_measured_come_back() -> None:

@@ -66,3 +66,11 @@ def test_coast_is_where_it_is() -> None:
     assert np.isnan(cape[-1]).all()
     steps = np.abs(np.diff(coastlines(-180.0, 180.0, -90.0, 90.0), axis=0))
     assert np.nanmax(steps) < 30  # no line crosses the map
+
+
+def test_a_map_across_the_date_line_is_one_piece() -> None:
+    fiji = [LocationScore(i, -17.0 - i, longitude, 10, 0.5, 0.1) for i, longitude in enumerate((177.0, 179.0, -178.0))]
+    axes = plot_map(fiji, (0.0, 0.3)).axes[0]
+    west, east = axes.get_xlim()
+    assert 170 < west < 177
+    assert 182 < east < 190

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import datamodules
 from gpvae.report.arrange import arrange, make_unique, shorten
-from gpvae.report.names import DATA, SPATIAL_DATA, data_title, family_name, method_name
+from gpvae.report.names import DATA, SPATIAL_DATA, data_options, data_title, family_name, method_name
 from gpvae.report.palette import COLOURS, MARKERS, Identity, assign_styles
 from gpvae.results.run_config import ConfigSection, RunConfig
 from gpvae.results.runs import find_run_folders, read_runs
@@ -69,6 +69,12 @@ def test_methods(settings: dict[str, Any], method: str, family: str) -> None:
 )
 def test_data(data: str, options: dict[str, Any], name: str) -> None:
     assert data_title(ConfigSection(data, options)) == name
+
+
+def test_where_data_are_kept_does_not_make_other_data() -> None:
+    options = {"source": "cds", "start": "2020-01-01"}
+    kept = {"on_disk": True, "point_series": True, "download_hours": 2.0, "batch_size": 8}
+    assert data_options(ConfigSection("ERA5", options | kept)) == options
 
 
 def labels(folder: Path, made: dict[str, dict[str, Any]]) -> dict[int | None, list[str]]:

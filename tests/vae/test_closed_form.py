@@ -206,6 +206,21 @@ def test_the_spread_is_that_of_leaving_observations_out() -> None:
     torch.testing.assert_close(module.gp.spread.phases[0].sum(-1), by_hand, rtol=1e-4, atol=1e-6)
 
 
+def test_small_residuals_between_observations_do_not_narrow_forecasts() -> None:
+    """Smooth series and a rough kernel: interpolation is better than the kernel says, forecasts are not."""
+    times = torch.arange(96, dtype=torch.float64)
+    y = torch.sin(times / 12)[None, :, None].expand(NUM_SERIES, -1, NUM_VARIABLES).float()
+    data = times, y, torch.ones_like(y, dtype=torch.bool)
+    module = learnt([data], kernel="matern12", periods=[], horizon=960.0, num_inducing=200)
+    assert bool((module.gp.spread(times) < 0.5).all())
+    ahead = times[-1] + torch.tensor([1.0, 24.0, 480.0], dtype=torch.float64)
+    kernel = module.gp.kernel.requires_grad_(False)
+    prior = covariance(kernel, ahead[-1:, None], ahead[-1:, None])[:, 0, 0]
+    variance = module.gp.predict(ahead, torch.arange(NUM_SERIES)).variance
+    assert bool((variance[:, -1] > 0.9 * prior).all())
+    assert bool((variance.diff(dim=1) > 0).all())
+
+
 def learnt_without_data(module: SeriesGP) -> dict[str, Tensor]:
     """Kernel and noise of a module."""
     return {

@@ -8,12 +8,13 @@ from gpvae.utils.extras import require
 if TYPE_CHECKING:
     from datamodules.era5.cds.downloads import count_preliminary, download, downloaded
     from datamodules.era5.cds.latest import latest_end
-    from datamodules.era5.cds.monthly_requests import month_requests
+    from datamodules.era5.cds.monthly_requests import check_inside, month_requests
 
-__all__ = ["count_preliminary", "download", "downloaded", "latest_end", "month_requests"]
+__all__ = ["check_inside", "count_preliminary", "download", "downloaded", "latest_end", "month_requests"]
 
 #: Modules of the names above, imported when first asked for: only downloads need the client of the store.
 _MODULES = {
+    "check_inside": "monthly_requests",
     "count_preliminary": "downloads",
     "download": "downloads",
     "downloaded": "downloads",

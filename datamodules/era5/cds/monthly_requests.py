@@ -42,13 +42,14 @@ def month_requests(
     """
     if len(area) != 4 or not (-90 <= area[2] < area[0] <= 90 and -180 <= area[1] < area[3] <= 360):
         raise ValueError(
-            f"area is {list(area)}: it must be [north, west, south, east] in degrees, as [61, -9, 49.5, 2]."
+            f"area is {list(area)}: it must be [north, west, south, east] in degrees, as [61, -9, 49.5, 2]; from 170 "
+            "to 190 degrees east across the date line."
         )
     names = [variable.name for variable in DEFAULT_VARIABLES] if variables is None else list(variables)
     names += [MASK] if locations is None else []
     names = sorted({KNOWN[name].name if name in KNOWN else name for name in names})
     first = start.astype("datetime64[D]")
-    last = (start.astype("datetime64[h]") + (num_hours - 1)).astype("datetime64[D]")
+    last = (start + np.timedelta64(num_hours, "h") - np.timedelta64(1, "s")).astype("datetime64[D]")
     months: dict[str, list[str]] = {}
     for day in np.arange(first, last + 1).astype(str):
         months.setdefault(day[:7], []).append(day[8:])
@@ -70,6 +71,23 @@ def month_requests(
         for where in wheres
         for month, days in months.items()
     ]
+
+
+def check_inside(area: Sequence[float], locations: Sequence[Sequence[float]]) -> None:
+    """Raise unless an area has a grid cell near each location: before it is downloaded, which may take hours.
+
+    Args:
+        area: North, west, south and east edges, in degrees.
+        locations: Latitude and longitude of locations.
+    """
+    north, west, south, east = area
+    for latitude, longitude in locations:
+        is_between = (longitude - west + STEP) % 360 <= east - west + 2 * STEP
+        if not (south - STEP <= latitude <= north + STEP and is_between):
+            raise ValueError(
+                f"{[latitude, longitude]} in `locations` is outside of the area to download, which is {list(area)} "
+                "(north, west, south, east): set area to a region around all locations."
+            )
 
 
 def dataset_and_body(request: Request) -> tuple[str, Request]:

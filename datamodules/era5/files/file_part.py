@@ -77,7 +77,7 @@ def load(part: FilePart, field: xr.DataArray) -> NDArray[np.float32]:
     """
     if field.encoding.get("scale_factor") == 0:
         rank_zero_info(
-            f"{field.name} in {part.name} has scale_factor 0, which no value can be told from: all are missing."
+            f"{field.name} in {part.name} has scale_factor 0, so its values cannot be unpacked: all count as missing."
         )
         return np.full(field.shape, np.nan, np.float32)
     try:

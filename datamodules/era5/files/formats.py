@@ -13,8 +13,8 @@ from datamodules.era5.files.zarr_store import is_url, open_store
 
 GRIB = b"GRIB"
 OTHERS = {
-    b"<": "It looks like a web page, perhaps an error message saved under this name: look into it.",
-    b"{": "It looks like JSON, perhaps an error message saved under this name: look into it.",
+    b"<": "It looks like a web page, perhaps an error message saved under this name: open it in an editor.",
+    b"{": "It looks like JSON, perhaps an error message saved under this name: open it in an editor.",
     b"PK": "It is an empty or broken zip archive.",
     b"\x1f\x8b": "It is compressed by gzip: unpack it first.",
 }

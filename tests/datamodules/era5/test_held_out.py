@@ -8,7 +8,7 @@ import pytest
 import torch
 import xarray as xr
 
-from datamodules.era5 import ERA5
+from datamodules.era5 import ERA5, SeriesLoader
 from datamodules.era5.scaling import expected_means
 
 OPTIONS: dict[str, Any] = {"points": None, "num_tasks": 2, "hours_per_task": 24, "seed": 3}
@@ -135,3 +135,16 @@ def test_means_on_a_curved_plane_are_found_exactly_and_few_are_not_extrapolated(
     assert float(errors[1]) == pytest.approx(float((means[:4, 1] - 7).square().mean()))
     torch.testing.assert_close(found[:, 0], means[:, 0])
     assert found[:, 1].tolist() == [7.0] * 40
+
+
+def test_hidden_series_are_masked_in_a_batch_of_the_whole_task() -> None:
+    times, y, mask = torch.arange(3.0), torch.ones(2, 3, 1), torch.ones(2, 3, 1, dtype=torch.bool)
+    (batch,) = SeriesLoader(times, y, mask, hidden=torch.tensor([True, False]))
+    assert batch.mask.flatten(1).any(1).tolist() == [False, True]
+
+
+def test_positions_across_the_date_line_are_beside_each_other() -> None:
+    data = mountains(with_height=False)
+    across = data.assign_coords(longitude=data["longitude"].values + 173.0)
+    assert np.unique(stream(across).fields.positions[:, 1]).tolist() == [179.0, 179.5, 180.0, 180.5, 181.0, 181.5]
+    assert np.unique(stream(data).fields.positions[:, 1]).tolist() == [6.0, 6.5, 7.0, 7.5, 8.0, 8.5]

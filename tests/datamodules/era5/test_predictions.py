@@ -119,7 +119,7 @@ def test_what_the_file_says(trained: Trained, predicted: xr.Dataset) -> None:
     assert predicted["t2m_std"].attrs["standard_name"] == "air_temperature standard_error"
     assert predicted["tp"].attrs["comment"] == "sum over the hour before the time"
     assert predicted["tcc"].attrs["units"] == "1"
-    assert predicted["swvl1"].attrs["comment"] == "has a meaning over land only"
+    assert predicted["swvl1"].attrs["comment"] == "defined over land only"
     assert predicted["latitude"].attrs["units"] == "degrees_north"
     assert predicted["time"].encoding["units"] == "seconds since 2020-01-01 00:00:00"
 

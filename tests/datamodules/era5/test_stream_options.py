@@ -70,6 +70,27 @@ def test_start_and_places(sample_folder: Path) -> None:
         torch.testing.assert_close(physical["early"][hour], physical["late"][hour], rtol=1e-4, atol=0.05)
 
 
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("20200102", "2020-01-02T00"),
+        ("2020-01-02T06:00Z", "2020-01-02T06"),
+        ("2020-01-02T06:00+02:00", "2020-01-02T04"),
+        ("2020-01-01T23:00:00-05:00", "2020-01-02T04"),
+        ("2020-01-02 06", "2020-01-02T06"),
+        ("2020-02", "2020-02-01T00"),
+    ],
+)
+def test_dates_in_any_notation_of_iso_8601(text: str, hour: str) -> None:
+    assert ERA5(**SMALL, start=text).start == np.datetime64(hour)
+
+
+def test_a_stream_that_begins_within_an_hour_is_as_long_as_others(sample_folder: Path) -> None:
+    late = made(start="2020-01-01T00:30", num_tasks=2)
+    assert late.description.task_sizes == (30, 30)
+    assert late.coordinates.origin == np.datetime64("2020-01-01T00:30")
+
+
 def test_the_log_says_that_the_sample_is_synthetic(sample_folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "lightning.pytorch.utilities.rank_zero"):
         made()
@@ -88,6 +109,9 @@ def test_the_log_says_that_the_sample_is_synthetic(sample_folder: Path, caplog: 
         ({"hours_per_task": 1}, "hours_per_task is 1"),
         ({"batch_size": 0}, "batch_size is 0"),
         ({"start": "soon"}, "start is 'soon': give a date"),
+        ({"start": "202001"}, "start is '202001', in the year 202001: years from 1678 to 2261"),
+        ({"start": ""}, "start is '': give a date"),
+        ({"end": "NaT"}, "end is 'NaT': give a date"),
         ({"start": "2019-12-31"}, "the sample begins at 2020-01-01"),
         ({"source": "cds"}, "start is not given"),
         ({"source": "cds", "start": "2020-01-01", "num_tasks": None}, "neither end nor num_tasks is given"),

@@ -56,6 +56,8 @@ def test_requests() -> None:
     usual = cds.month_requests(None, AREA, np.datetime64("2020-01-01"), 1860)
     assert [len(request["day"]) for request in usual] == [31, 29, 18]
     assert [len(request["variable"]) for request in usual] == [18, 18, 18]
+    (late,) = cds.month_requests(None, AREA, np.datetime64("2020-01-01T00:30"), 24)
+    assert late["day"] == ["01", "02"]  # from 01:00 to 00:00
     with pytest.raises(ValueError, match=r"area is \[49, 0, 52, 1\]: it must be \[north, west, south, east\]"):
         cds.month_requests(None, [49, 0, 52, 1], np.datetime64(START), 5)
 

@@ -54,3 +54,14 @@ def test_requests_of_locations() -> None:
 def test_what_point_series_need(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="point_series needs source 'cds', `locations` and `variables`"):
         stream(**{"locations": WHERE, "point_series": True, **wrong})
+
+
+def test_locations_outside_of_the_area_are_refused_before_it_is_downloaded(store: Store) -> None:
+    for outside in ([40.4, -3.7], [51.5, 0.3], [51.5, 359.7 - 2]):
+        with pytest.raises(ValueError, match=r"is outside of the area to download, which is \[53.0, -2.0, 51.0, 0.0\]"):
+            stream(locations=[WHERE[0], outside]).prepare_data()
+    assert not store.posts
+    with pytest.raises(ValueError, match=r"\[52.1\] in `locations` is not a latitude and a longitude"):
+        stream(locations=[[52.1]])
+    cds.check_inside(AREA, [[53.2, 358.0], [50.9, -2.2], [52.0, 0.2], [52.0, 359.9]])
+    cds.check_inside([10.0, 170.0, -10.0, 190.0], [[0.0, -175.0], [0.0, 175.0]])
