@@ -1,5 +1,6 @@
 """A table of your own as a stream of tasks, which may grow from run to run."""
 
+import shlex
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -80,9 +81,10 @@ class DataTable(GrowingStream):
         table = read_tables(self.paths)
         if self.x is None or self.y is None:
             if len(table.columns) != 2:
+                x, y = table.columns[:2] if len(table.columns) > 2 else ("time", "level")
                 raise ValueError(
                     f"The table has the columns {', '.join(table.columns)}: name the inputs as x and the target as y, "
-                    "such as --data.x time --data.y level."
+                    f"such as --data.x {shlex.quote(x)} --data.y {shlex.quote(y)}. A run learns one target."
                 )
             (first, self.y) = table.columns
             self.x = [first]

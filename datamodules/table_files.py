@@ -77,7 +77,8 @@ def column_values(column: pd.Series, *, allow_times: bool) -> NDArray[np.float64
         hours = (times.dt.tz_localize(None) - pd.Timestamp(0)) / pd.Timedelta(hours=1)
         return hours.to_numpy(dtype=np.float64, na_value=np.nan)
     numbers = pd.to_numeric(column, errors="coerce")
-    _refuse_first(column, numbers.isna() & column.notna(), "is not a number (decimals need a point, not a comma)")
+    fault = "is not a number (decimals need a point, not a comma; leave the cell of a missing value empty)"
+    _refuse_first(column, numbers.isna() & column.notna(), fault)
     return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
 
 

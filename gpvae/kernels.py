@@ -88,7 +88,9 @@ def flat_parameters(kernel: Kernel) -> Tensor:
 
 
 def check_kernel(kernel: Kernel) -> None:
-    """Raise unless the kernel gives one covariance for each pair of inputs."""
+    """Raise unless this is a kernel that gives one covariance for each pair of inputs."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be a kernel of gpytorch, such as gpytorch.kernels.RBFKernel(); got {kernel!r}")
     x = torch.zeros(1, 1, dtype=torch.float64)
     for part in (module for module in kernel.modules() if isinstance(module, Kernel)):
         num = part.num_outputs_per_input(x, x)

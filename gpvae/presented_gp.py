@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from gpvae.predictive_gp import Arrays, PredictiveGP
-from gpvae.utils import function_plot, labelled
+from gpvae.utils import checks, function_plot, labelled
 from gpvae.utils.describe import describe
 
 if TYPE_CHECKING:
@@ -29,18 +29,32 @@ class PresentedGP(PredictiveGP):
         return labelled.table(x, self.predict(x), quantiles, by_column=self.outputs.shared)
 
     @torch.no_grad()
-    def plot(self, x: Arrays | None = None, *, num_points: int = 500) -> "Figure":
+    def plot(
+        self, x: Arrays | None = None, *, num_points: int = 500, observed: tuple[Arrays, Arrays] | None = None
+    ) -> "Figure":
         """Draw the predictive mean and the central 95 % of the predictive distribution over one input.
 
         Args:
             x: Inputs `[N]`, in order; from the first input learnt to the last if not given.
             num_points: Number of inputs, if they are not given.
+            observed: Inputs and targets, shaped as for `update`, to draw as dots where they are in the range of `x`.
         """
         x = self.inputs.grid(num_points) if x is None else x
         if self._checked_inputs(x).shape[-1] != 1:
             raise ValueError("only functions of one input are drawn; predict(x) has the values of others")
         at = np.asarray(x.detach().cpu() if isinstance(x, torch.Tensor) else x).reshape(-1)
-        return function_plot.draw(at, self.predict(x), repr(self), by_column=self.outputs.shared)
+        dots = None if observed is None else self._dots(at, *observed)
+        return function_plot.draw(at, self.predict(x), repr(self), by_column=self.outputs.shared, observed=dots)
+
+    def _dots(self, at: np.ndarray, x: Arrays, y: Arrays) -> tuple[np.ndarray, np.ndarray]:
+        """Observations within the range that is drawn: inputs `[N]` on the axis of the figure, targets `[K, N]`."""
+        checked = self._checked_inputs(x)
+        targets = checks.targets(y, checked, self.outputs.shape, missing=True, columns=self.outputs.shared)
+        shown = self._checked_inputs(at)
+        inside = ((checked >= shown.min()) & (checked <= shown.max()))[:, 0]
+        numbers = checked[inside, 0].cpu().numpy()
+        where = self.inputs.times(numbers) if self.inputs.are_times else numbers
+        return where, targets.reshape(-1, len(checked))[:, inside].cpu().numpy()
 
     @property
     def _families(self) -> str:

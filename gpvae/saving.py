@@ -91,6 +91,7 @@ def from_plain(plain: dict[str, Any]) -> Any:  # noqa: ANN401
 def save(model: dict[str, Any], state: dict[str, Tensor], path: str | Path) -> None:
     """Write the description and the state of a model to a file, as a whole or not at all."""
     with replacing(Path(path)) as file:
+        file.touch()  # where this fails, the error names the path; that of torch does not
         torch.save({"model": model, "state": state}, file)
 
 

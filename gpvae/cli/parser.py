@@ -55,7 +55,10 @@ class HelpfulParser(LightningArgumentParser):
                 return f" (did you mean it to be '{section}', where such a class belongs?)"
             return nearest(name["name"], [*models, *streams])
         if "is abstract" in message:
-            return " (did you mean 'class_path' and 'init_args', for a class and its arguments?)"
+            return (
+                " (did you mean 'class_path' and 'init_args', for a class and its arguments? On the command line, the "
+                "class, by -c, --data or --model, comes before its options)"
+            )
         if choice := UNKNOWN_CHOICE.search(message):
             return nearest(choice["value"], re.findall(r"'([^']*)'", choice["choices"]))
         return ""

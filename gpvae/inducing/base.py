@@ -4,6 +4,7 @@ Shapes: `*L` batch of latent dimensions (the kernel's batch shape), M inducing v
 """
 
 from abc import ABC, abstractmethod
+from numbers import Integral
 from typing import Self
 
 import torch
@@ -42,8 +43,8 @@ class InducingVariables(Counters, Resizable, ABC):
 
     def __init__(self, num_inducing: int) -> None:
         super().__init__()
-        if num_inducing < 1:
-            raise ValueError(f"num_inducing must be at least 1, got {num_inducing}")
+        if not isinstance(num_inducing, Integral) or num_inducing < 1:
+            raise ValueError(f"num_inducing must be a whole number of at least 1, got {num_inducing!r}")
         self.num_inducing = num_inducing
         self._start_counters()
 
@@ -176,8 +177,12 @@ class Functionals(InducingVariables):
     def kuf(self, kernel: Kernel, x: Tensor) -> Tensor:
         """Wᵀ k(nodes, x)."""
         self.require_started()
-        check_dim(self, x, self.nodes.shape[-1])
-        return self.combine(covariance(kernel, self.nodes, x))
+        nodes = self.nodes
+        if nodes.ndim < 2:
+            name = f"{type(self).__name__}.nodes"
+            raise ValueError(f"{name} must have shape [Q, D], got {tuple(nodes.shape)}; add an axis by nodes[:, None]")
+        check_dim(self, x, nodes.shape[-1])
+        return self.combine(covariance(kernel, nodes, x))
 
     def kuv(self, kernel: Kernel, old: InducingVariables) -> Tensor:
         """Wᵀ k(nodes, nodes') W'."""

@@ -116,11 +116,23 @@ def _tensor(values: ArrayLike | Tensor, name: str) -> Tensor:
         return values
     array = np.array(values)  # a copy, because torch does not take read-only or reversed arrays
     if array.dtype.kind not in "fiub":
-        raise TypeError(
-            f"{name} has values of type {array.dtype}, expected numbers or datetimes; convert text by "
-            "pandas.to_datetime, durations to hours or days"
-        )
+        raise TypeError(f"{name} has {_what_is_wrong(array, name)}")
     return torch.from_numpy(array)
+
+
+def _what_is_wrong(array: np.ndarray, name: str) -> str:
+    """What an array has instead of numbers, and what to do; only inputs, `x`, may also be datetimes."""
+    expected, how = "numbers", "pandas.to_numeric(..., errors='coerce'), which makes NaN of what is no number"
+    if name == "x":
+        expected, how = "numbers or datetimes", "pandas.to_datetime, durations to hours or days"
+    advice = f"expected {expected}; convert text by {how}"
+    for where, value in np.ndenumerate(array.astype(object) if array.dtype.kind in "OSU" else np.empty(0)):
+        if not isinstance(value, (int, float, np.number)):
+            index = where[0] if len(where) == 1 else tuple(where)
+            return f"values of type {array.dtype}, such as {value!r} at index {index}, {advice}"
+    if array.dtype.kind == "M" and name != "x":
+        return f"datetimes, expected {expected}; are inputs and targets exchanged?"
+    return f"values of type {array.dtype}, {advice}"
 
 
 def _finite(values: Tensor, name: str, what: str = "NaN or infinite") -> None:

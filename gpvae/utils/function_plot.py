@@ -11,7 +11,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(x: np.ndarray, predicted: Distribution, title: str, *, by_column: bool = False) -> "Figure":
+def draw(
+    x: np.ndarray,
+    predicted: Distribution,
+    title: str,
+    *,
+    by_column: bool = False,
+    observed: tuple[np.ndarray, np.ndarray] | None = None,
+) -> "Figure":
     """Draw means and the central 95 % of predictive marginals.
 
     Args:
@@ -19,6 +26,7 @@ def draw(x: np.ndarray, predicted: Distribution, title: str, *, by_column: bool 
         predicted: Marginals `[*L, N]`.
         title: The title.
         by_column: Whether the outputs are `[N, K]` instead.
+        observed: Inputs `[M]` and targets `[K, M]` to draw as dots.
     """
     require("matplotlib", "report", "plot draws a figure", ImportError)
     from matplotlib.figure import Figure
@@ -30,5 +38,9 @@ def draw(x: np.ndarray, predicted: Distribution, title: str, *, by_column: bool 
     for i, (centre, half) in enumerate(zip(mean, spread, strict=True)):
         axes.fill_between(x, centre - half, centre + half, alpha=0.25, color=f"C{i}", linewidth=0)
         axes.plot(x, centre, color=f"C{i}")
+    if observed is not None:
+        at, targets = observed
+        for i, values in enumerate(targets):
+            axes.plot(at, values, ".", color="black" if len(targets) == 1 else f"C{i}", markersize=2)
     axes.set_title(title, fontsize="small", loc="left", wrap=True)
     return figure

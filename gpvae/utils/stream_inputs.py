@@ -104,6 +104,10 @@ def as_times(x: Any) -> np.ndarray | None:  # noqa: ANN401
         return None
     array = np.asarray(x)
     if array.dtype.kind == "O" and array.size and hasattr(array.flat[0], "isoformat"):
+        if array.ndim > 1 and not all(hasattr(value, "isoformat") for value in array.flat):
+            raise TypeError(
+                "x has times and other values side by side; give the column of times alone, such as table['time']"
+            )
         array = np.array([np.datetime64(_utc(value), "ns") for value in array.flat]).reshape(array.shape)
     return array if array.dtype.kind == "M" else None
 

@@ -113,13 +113,14 @@ def changed(row: int, column: str, value: object) -> pd.DataFrame:
     ("rows", "message"),
     [
         (changed(4, "level", "n/k"), "Column 'level': 'n/k' in row 5 is not a number"),
-        (changed(4, "level", "3,5"), "decimals need a point, not a comma"),
+        (changed(4, "level", "3,5"), "decimals need a point, not a comma; leave the cell of a missing value empty"),
         (changed(4, "level", "inf"), "Column 'level' is missing or infinite in 1 row(s) that have a target"),
         (changed(4, "time", "yesterday"), "Column 'time': 'yesterday' in row 5 is not a number or a time"),
         (changed(4, "time", None), "Column 'time' is missing or infinite in 1 row(s)"),
         (
-            ROWS.assign(other=1),
-            "The table has the columns time, level, other: name the inputs as x and the target as y",
+            ROWS.assign(other=1).rename(columns={"level": "level in m"}),
+            "The table has the columns time, level in m, other: name the inputs as x and the target as y, such as "
+            "--data.x time --data.y 'level in m'",
         ),
         (ROWS.assign(level=np.nan), "No row has a value of 'level', the target"),
         (ROWS[:0], "has no rows"),

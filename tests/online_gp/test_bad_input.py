@@ -17,7 +17,7 @@ from gpytorch.likelihoods import (
 )
 
 from gpvae import OnlineGP, online_gp
-from gpvae.inducing import FourierFeatures, LegS, LegSPath, LegT, Points
+from gpvae.inducing import CosS, FourierFeatures, LegS, LegSPath, LegT, Points
 from gpvae.kernels import UnsupportedKernelError
 from tests.toys import FAMILIES, assert_refused, gaussian, matern, model, wave
 
@@ -187,3 +187,28 @@ def test_times_before_the_origin_are_refused(family: str) -> None:
         patch.setattr(online_gp, "warn_unresolved", lambda *arguments, stacklevel: None)
         gp.update(*wave(20))
     assert_refused(gp, lambda: gp.update([-1.0], [0.0]), r"before the origin 0.*origin=")
+
+
+@pytest.mark.parametrize("kernel", [RBFKernel, "rbf", gaussian()], ids=["class", "name", "likelihood"])
+def test_what_is_no_kernel_is_refused(kernel: object) -> None:
+    with pytest.raises(TypeError, match=r"kernel must be a kernel of gpytorch, such as gpytorch.kernels.RBFKernel\(\)"):
+        OnlineGP(CosS(5), kernel, gaussian())
+
+
+@pytest.mark.parametrize("num", [20.5, 0, "20"])
+def test_a_number_of_variables_that_is_no_count_is_refused(num: object) -> None:
+    with pytest.raises(ValueError, match=f"num_inducing must be a whole number of at least 1, got {num!r}"):
+        CosS(num)
+    assert CosS(np.int64(20)).num_inducing == 20
+
+
+def test_nodes_without_an_axis_of_dimensions_are_named() -> None:
+    """A family of your own that returns them as a vector."""
+
+    class Flat(Points):
+        @property
+        def nodes(self) -> torch.Tensor:
+            return super().nodes.flatten()
+
+    with pytest.raises(ValueError, match=r"Flat.nodes must have shape \[Q, D\], got \(5,\); add an axis"):
+        model(Flat(5)).update(*wave(20))

@@ -140,3 +140,27 @@ def test_a_model_draws_itself() -> None:
     assert "2020-01" in "".join(str(d) for d in over_time.plot().axes[0].lines[0].get_xdata()[:1])
     with pytest.raises(RuntimeError, match="nothing has been learnt"):
         model(CosS(5)).plot()
+
+
+def test_a_model_draws_observations_over_the_range_shown() -> None:
+    """Numbers, times with gaps, and several outputs; targets of another length are refused."""
+    inside = (X[:, 0] >= 1) & (X[:, 0] <= 2)
+    (dots,) = model(CosS(20)).update(X, Y).plot(torch.linspace(1, 2, 9), observed=(X, Y)).axes[0].lines[1:]
+    assert dots.get_xdata().tolist() == X[inside, 0].tolist()
+    assert dots.get_ydata().tolist() == Y[inside].tolist()
+    times = np.datetime64("2020-01-01", "ns") + np.arange(40) * np.timedelta64(1, "h")
+    y = torch.stack([Y, torch.where(Y > 0, Y, torch.nan)], -1)
+    gp = OnlineGP(CosS(20), rbf(5.0), gaussian(), mean=ZeroMean(), num_outputs=2).update(times, y)
+    dots = gp.plot(times[10:20], observed=(times, y)).axes[0].lines[2:]
+    for k, line in enumerate(dots):
+        np.testing.assert_array_equal(line.get_xdata(), times[10:20])
+        np.testing.assert_array_equal(line.get_ydata(), y[10:20, k])
+    with pytest.raises(ValueError, match="y has shape"):
+        gp.plot(observed=(times, y[:5]))
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path / "file" / "gp.pt", Path("/proc/gp.pt")):
+        with pytest.raises(OSError, match=path.parent.name):
+            model(CosS(8)).update(X, Y).save(path)

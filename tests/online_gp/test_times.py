@@ -118,3 +118,23 @@ def test_a_model_presents_itself() -> None:
     assert repr(OnlineGP("auto", matern(), GaussianLikelihood(), num_inducing=9)).startswith(
         "OnlineGP([LegS(9), CosS(9)]"
     )
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (
+            TIMES,
+            pd.Series([1.0, *["error"] * 95]),
+            r"y has .* such as 'error' at index 1, expected numbers;.*to_numeric",
+        ),
+        (TIMES, TIMES, "y has datetimes, expected numbers; are inputs and targets exchanged?"),
+        (TIMES.astype(str), Y, r"x has .* '2026-01-01T00' at index 0, expected numbers or datetimes;.*to_datetime"),
+        (pd.DataFrame({"time": TIMES, "level": Y}), Y, "x has times and other values side by side"),
+    ],
+    ids=["text", "exchanged", "times as text", "whole table"],
+)
+def test_columns_of_a_table_that_are_not_numbers_are_named(x: object, y: object, message: str) -> None:
+    """The first value that is wrong, and what converts it; nothing changes."""
+    gp = stream().update(TIMES, Y)
+    assert_refused(gp, lambda: gp.update(x, y), message, TypeError)
