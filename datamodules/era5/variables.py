@@ -240,7 +240,7 @@ def choose(wanted: Iterable[str], available: Iterable[str], changing: Iterable[s
     """
     found, changing, chosen = sorted(available), set(changing), []
     for name in wanted:
-        short_name = LONG_NAMES.get(name, name)
+        short_name = name if name in found else LONG_NAMES.get(name, name)
         levels = [one for one in found if one.startswith(f"{short_name}{LEVEL}")]
         if short_name not in found and len(levels) == 1:
             short_name = levels[0]

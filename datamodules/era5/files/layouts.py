@@ -14,7 +14,7 @@ from datamodules.era5.files.file_part import FilePart, step_of
 from datamodules.era5.files.grid import Grid, join_locations
 from datamodules.era5.files.levels import split_levels
 from datamodules.era5.files.sizes import check_number
-from datamodules.era5.variables import is_static
+from datamodules.era5.variables import LONG_NAMES, is_static
 
 PRELIMINARY = 5  # expver of ERA5T, the most recent two to three months
 
@@ -99,6 +99,9 @@ def _part(data: xr.Dataset, grid: Grid, name: str) -> FilePart:
             f"levels of {variable}",
             name,
         )
+        short_name = LONG_NAMES.get(str(variable), str(variable))  # stores such as WeatherBench use long names
+        if short_name not in data:
+            field = field.rename(short_name)
         for key, one in split_levels(field, data, ("time", *grid.dims)):
             if is_static(key) and "time" in one.dims:
                 one = one.isel(time=0, drop=True)

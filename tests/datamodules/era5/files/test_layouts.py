@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 
 from datamodules.era5 import Archive, read_era5
+from datamodules.era5.variables import KNOWN
 from tests.datamodules.era5.written import CELL, weather, write_new, write_old, write_step_types, write_zip
 
 
@@ -54,6 +55,9 @@ WRITERS: dict[str, Callable[[xr.Dataset, Path], object]] = {
     "from south to north": lambda data, folder: write_new(data.isel(latitude=slice(None, None, -1)), folder / "a.nc"),
     "longitude from 0 to 360": lambda data, folder: write_new(
         data.assign_coords(longitude=data["longitude"] % 360), folder / "a.nc"
+    ),
+    "long names": lambda data, folder: write_new(
+        data.rename({name: KNOWN[name].name for name in ("t2m", "sp", "tp", "lsm")}), folder / "a.nc"
     ),
     "lat and lon": lambda data, folder: write_new(data.rename(latitude="lat", longitude="lon"), folder / "a.nc"),
     "other order of dimensions": lambda data, folder: write_new(data.transpose(*CELL, "time"), folder / "a.nc"),
