@@ -172,9 +172,14 @@ class StreamCLI(LightningCLI):
                 super()._run_subcommand(subcommand)
             except OSError as error:
                 folder = self._run_folder()
-                if subcommand == "fit" and run_folder.is_removed(folder):
+                if self._has_saved_config() and run_folder.is_removed(folder):
                     raise run_folder.removed(folder) from error
                 raise
+
+    def _has_saved_config(self) -> bool:
+        """Whether this run has written to its folder; an error before that says nothing about the folder."""
+        callbacks = self.trainer.callbacks  # type: ignore[attr-defined]
+        return any(isinstance(callback, run_folder.SavedConfig) and callback.is_saved for callback in callbacks)
 
     def before_instantiate_classes(self) -> None:
         """Set the name of the run. It is saved with the config, whose header is the version of the program."""

@@ -172,11 +172,13 @@ class SavedConfig(SaveConfigCallback):
     def __init__(self, parser: LightningArgumentParser, config: Namespace, folder: Path) -> None:
         super().__init__(parser, config, save_to_log_dir=False)
         self.folder = folder
+        self.is_saved = False
 
     def save_config(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Save the config; Lightning calls this on rank 0 only."""
         with replacing(self.folder / self.config_filename) as unfinished:
             self.parser.save(self.config, unfinished, skip_none=False, overwrite=True, multifile=False)
+        self.is_saved = True
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """End a run whose folder has been removed, and with it the results so far."""

@@ -114,6 +114,21 @@ def test_a_full_disk(earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert message.startswith("error: the disk is full ([Errno 28] No space left on device: 'a file'): free some space")
 
 
+def test_errors_before_the_run_are_not_about_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run folder does not exist yet, so it cannot have been removed."""
+    write_config(tmp_path)
+    (tmp_path / "file").touch()
+    message = refused(tmp_path, *FIT, "--trainer.default_root_dir", "file")
+    assert message.startswith("error: results cannot be written to file/small/seed_3")
+
+    def unreadable(self: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "measurements.csv")
+
+    monkeypatch.setattr("datamodules.Toy.prepare_data", unreadable)
+    assert "Permission denied: 'measurements.csv'" in refused(tmp_path, *FIT)
+    assert not (tmp_path / "runs").exists()
+
+
 def test_another_loggers_folder_is_left_alone(earlier: Path) -> None:
     """Only our own run folder is moved; that of another logger may hold many runs."""
     before = contents(earlier)
