@@ -146,7 +146,7 @@ class StreamingGP(ContinualModule):
         if len(families) > 1 and (trains or inference == "free_form" or self.hparams["likelihood"] != "gaussian"):
             raise ValueError(
                 f"{len(families)} families can be compared in closed form only, with a Gaussian likelihood and "
-                "hyperparameters that are not trained by gradients; choose one of them"
+                "hyperparameters that are not trained by gradients; choose one of them, such as method: CosS"
             )
         if inference == "free_form":
             return FreeFormLearner(self.hparams["num_inducing"])
