@@ -4,9 +4,9 @@ Shapes: `*L` batch of latent dimensions (the kernel's batch shape), M inducing v
 """
 
 from abc import ABC, abstractmethod
-from numbers import Integral
 from typing import Self
 
+import numpy as np
 import torch
 from gpytorch.kernels import Kernel
 from torch import Tensor
@@ -43,7 +43,7 @@ class InducingVariables(Counters, Resizable, ABC):
 
     def __init__(self, num_inducing: int) -> None:
         super().__init__()
-        if not isinstance(num_inducing, Integral) or num_inducing < 1:
+        if not isinstance(num_inducing, int | np.integer) or num_inducing < 1:
             raise ValueError(f"num_inducing must be a whole number of at least 1, got {num_inducing!r}")
         self.num_inducing = num_inducing
         self._start_counters()
