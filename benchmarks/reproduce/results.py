@@ -18,7 +18,7 @@ from gpvae.results.experiments import Interval, mean_interval
 PAGE = Path("docs/paper_runs.md")
 #: Title of each table, by the group of its experiments.
 TITLES = {
-    "toy": "Made-up series",
+    "toy": "Synthetic series",
     "solar": "Solar",
     "audio": "Audio",
     "moons": "Two moons",

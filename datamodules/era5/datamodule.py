@@ -8,10 +8,11 @@ import xarray as xr
 from lightning.pytorch.utilities import rank_zero_info
 
 from datamodules.era5 import cds
+from datamodules.era5.cells import check_location
 from datamodules.era5.continuation import join_fields
 from datamodules.era5.dates import parse_date
 from datamodules.era5.description import SeriesDescription
-from datamodules.era5.fields import Fields, check_location, open_fields
+from datamodules.era5.fields import Fields, open_fields
 from datamodules.era5.files.containers import expand_patterns, file_versions
 from datamodules.era5.series_stream import SeriesStream
 from datamodules.era5.synthetic.sample import NOTE, START, sample_files

@@ -40,12 +40,13 @@ class InducingVariables(Counters, Resizable, ABC):
 
     counters = ("num_advances",)
     num_advances: int
+    num_inducing: int
 
     def __init__(self, num_inducing: int) -> None:
         super().__init__()
         if not isinstance(num_inducing, int | np.integer) or num_inducing < 1:
             raise ValueError(f"num_inducing must be a whole number of at least 1, got {num_inducing!r}")
-        self.num_inducing = num_inducing
+        self.num_inducing = int(num_inducing)
         self._start_counters()
 
     @property

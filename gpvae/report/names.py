@@ -28,7 +28,7 @@ DATA = {
     "Audio": "Audio signal",
     "Covid": "COVID-19 deaths in Santa Catarina",
     "TwoMoons": "Two moons",
-    "Toy": "Made-up series",
+    "Toy": "Synthetic series",
 }
 #: Data sets whose inputs have several dimensions, where some methods have another family of inducing variables.
 SPATIAL_DATA = frozenset({"TwoMoons", "Skillcraft", "Powerplant"})

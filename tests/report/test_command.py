@@ -85,7 +85,7 @@ def test_two_real_runs_by_the_installed_program(tmp_path: Path) -> None:
     assert "The report is in report.html" in done.stdout
     page = Page((tmp_path / "report.html").read_text())
     num_inducing = CONFIG["model"]["init_args"]["num_inducing"]
-    assert (3, f"Made-up series (figure 1), M = {num_inducing}") in page.headings
+    assert (3, f"Synthetic series (figure 1), M = {num_inducing}") in page.headings
     (scores,), (times,) = page.tables_called("After the last task"), page.tables_called("Seconds")
     assert [row[:3] for row in scores.rows[2:]] == [["OVC", "1", "3"], ["OHSGPR", "1", "3"]]
     assert [row[-1] for row in times.rows[1:]] == ["1 of 1", "1 of 1"]

@@ -63,7 +63,7 @@ def test_methods(settings: dict[str, Any], method: str, family: str) -> None:
         ("Powerplant", {"task_order": "first_dimension"}, "Powerplant (1st dimension)"),
         ("ERA5", {"source": "sample", "paths": None}, "ERA5, synthetic sample"),
         ("ERA5", {"source": "files", "paths": "/home/me/finse_2018/*.nc"}, "ERA5, files finse_2018/*.nc"),
-        ("Toy", {"kind": "figure_f4"}, "Made-up series (appendix F.4)"),
+        ("Toy", {"kind": "figure_f4"}, "Synthetic series (appendix F.4)"),
         ("Tides", {}, "Tides"),
     ],
 )

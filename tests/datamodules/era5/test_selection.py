@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datamodules.era5.fields import choose_cells
+from datamodules.era5.cells import choose_cells
 from datamodules.era5.files.grid import Grid
 
 GRID = Grid(
