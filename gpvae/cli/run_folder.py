@@ -180,6 +180,11 @@ class SavedConfig(SaveConfigCallback):
             self.parser.save(self.config, unfinished, skip_none=False, overwrite=True, multifile=False)
         self.is_saved = True
 
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        """Say how a run that was interrupted goes on."""
+        if isinstance(exception, KeyboardInterrupt) and self.is_saved:
+            rank_zero_info("Interrupted: repeat the command with --ckpt_path last to go on from the last checkpoint")
+
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """End a run whose folder has been removed, and with it the results so far."""
         if trainer.is_global_zero and not trainer.fast_dev_run and is_removed(self.folder):  # type: ignore[attr-defined]

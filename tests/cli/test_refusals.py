@@ -129,6 +129,21 @@ def test_errors_before_the_run_are_not_about_its_folder(tmp_path: Path, monkeypa
     assert not (tmp_path / "runs").exists()
 
 
+def test_an_interrupted_run_says_how_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    write_config(tmp_path)
+    said: list[str] = []
+    monkeypatch.setattr(run_folder, "rank_zero_info", said.append)
+    with monkeypatch.context() as patch:
+        patch.setattr("callbacks.ContinualLearning.on_train_batch_end", interrupt)
+        with pytest.raises(SystemExit):
+            run_here(tmp_path, *FIT)
+    assert "--ckpt_path last" in said[-1]
+    run_here(tmp_path, *FIT, "--ckpt_path", "last")
+
+
 def test_another_loggers_folder_is_left_alone(earlier: Path) -> None:
     """Only our own run folder is moved; that of another logger may hold many runs."""
     before = contents(earlier)
