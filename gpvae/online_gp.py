@@ -258,11 +258,10 @@ class OnlineGP(PresentedGP):
 
     def _arguments(self) -> tuple[Kernel, Likelihood, dict[str, Any]]:
         """Kernel, likelihood and options from which the constructor builds this model again."""
-        options: dict[str, Any] = {"power": self.posterior.power, "time_unit": self.inputs.time_unit}
+        options = {"power": self.posterior.power, "time_unit": self.inputs.time_unit, "num_outputs": self.num_outputs}
         options["buffer_size"] = self.recent.capacity
-        if self.num_outputs is not None:
-            options["num_outputs"] = self.num_outputs
-        return self.kernel, self.likelihood, options
+        given = {name: value for name, value in options.items() if value is not None}
+        return self.kernel, self.likelihood, given
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
