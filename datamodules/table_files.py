@@ -10,6 +10,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from gpvae.utils.netcdf_lock import LOCK
 from gpvae.utils.spelling import nearest
 
 SEPARATORS = (",", ";", "\t")
@@ -110,7 +111,7 @@ def _read(file: Path) -> pd.DataFrame:
         if suffixes[-1:] in ([".parquet"], [".pq"]):
             table = pd.read_parquet(file)
         elif suffixes[-1:] in ([".nc"], [".nc4"], [".netcdf"]):
-            with xr.open_dataset(file) as data:
+            with LOCK, xr.open_dataset(file, engine="netcdf4", lock=LOCK) as data:
                 table = data.to_dataframe().reset_index()
         elif {".csv", ".txt", ".tsv"} & set(suffixes):
             table = _read_csv(file)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from datamodules.era5 import Coordinates, Variable
 from datamodules.era5.cf_attributes import cf_attributes
+from gpvae.utils.netcdf_lock import LOCK
 
 Floats = NDArray[np.float32]
 #: Dimensions of predictions beside time and location.
@@ -125,24 +126,28 @@ class PredictionFile(PredictionWriter):
     """
 
     def __init__(self, path: Path, coordinates: Coordinates, **options: Any) -> None:
-        self._file = netCDF4.Dataset(str(path), "w", format="NETCDF4")
+        with LOCK:
+            self._file = netCDF4.Dataset(str(path), "w", format="NETCDF4")
         super().__init__(coordinates, **options)
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with LOCK:
+            self._file.close()
 
     def _set_attributes(self, attributes: Mapping[str, str]) -> None:
-        self._file.setncatts(attributes)
+        with LOCK:
+            self._file.setncatts(attributes)
 
     def _add_variable(
         self, name: str, kind: str, dims: tuple[str, ...], values: NDArray[np.generic], attributes: Mapping[str, str]
     ) -> None:
-        if dims == (name,):
-            self._file.createDimension(name, len(values))
-        variable = self._file.createVariable(name, kind, dims, compression="zlib", complevel=4, fill_value=False)
-        variable.setncatts(attributes)
-        variable[:] = values
+        with LOCK:
+            if dims == (name,):
+                self._file.createDimension(name, len(values))
+            variable = self._file.createVariable(name, kind, dims, compression="zlib", complevel=4, fill_value=False)
+            variable.setncatts(attributes)
+            variable[:] = values
 
 
 class PredictionDataset(PredictionWriter):

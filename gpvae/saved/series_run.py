@@ -23,6 +23,7 @@ from gpvae.saved.run import DPI, SavedRun, counted
 from gpvae.saved.selection import find_times, find_variables
 from gpvae.saved.updating import Accepted
 from gpvae.utils.atomic import replacing
+from gpvae.utils.netcdf_lock import LOCK, TURNS
 
 #: The file of a run folder with hours that wait for more.
 WAITING = "waiting.nc"
@@ -163,7 +164,8 @@ class SavedSeriesRun(SavedRun[SeriesModule]):
         path = self.folder / WAITING
         if not path.is_file():
             return None
-        waiting = xr.load_dataset(path, engine="netcdf4")
+        with LOCK:
+            waiting = xr.load_dataset(path, engine="netcdf4", lock=LOCK)
         waiting = waiting.sel(time=waiting["time"] >= self.period[1])
         return waiting if waiting.sizes["time"] else None
 
@@ -175,7 +177,7 @@ class SavedSeriesRun(SavedRun[SeriesModule]):
         if self._waiting is None:
             path.unlink(missing_ok=True)
         else:
-            with replacing(path) as unfinished:
+            with replacing(path) as unfinished, TURNS:
                 self._waiting.to_netcdf(unfinished, engine="netcdf4")
         self._waiting_is_saved = True
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import netCDF4
 import xarray as xr
-from xarray.backends.netCDF4_ import NETCDF4_PYTHON_LOCK
 
 from datamodules.era5.files.classic_netcdf import expected_size
 from datamodules.era5.files.damage import explained
 from datamodules.era5.files.sizes import StoredArray, check_arrays
+from gpvae.utils.netcdf_lock import LOCK
 
 HDF, CLASSIC = b"\x89HDF", b"CDF"
 
@@ -50,9 +50,11 @@ def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
     Raises:
         ValueError: It cannot be opened, or takes more memory than there is.
     """
-    with explained(name):
+    with explained(name), LOCK:
         check_arrays(_arrays(path), name)
-        data = stack.enter_context(xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False))
+        data = stack.enter_context(
+            xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False, lock=LOCK)
+        )
         for variable in data.variables.values():
             if variable.ndim <= 1:
                 variable.load()
@@ -60,11 +62,8 @@ def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
 
 
 def _arrays(path: Path) -> list[StoredArray]:
-    """The shapes and chunks of all variables, without reading any.
-
-    The library is not safe for threads, so that this takes the lock with which xarray calls it.
-    """
-    with NETCDF4_PYTHON_LOCK, netCDF4.Dataset(path) as data:
+    """The shapes and chunks of all variables, without reading any."""
+    with netCDF4.Dataset(path) as data:
         chunks = [variable.chunking() for variable in data.variables.values()]
         return [
             StoredArray(variable.shape, tuple(chunk) if isinstance(chunk, list) else None)

@@ -11,6 +11,7 @@ from datamodules.era5.synthetic.britain import LATITUDES, LONGITUDES
 from datamodules.era5.synthetic.weather import make_weather
 from datamodules.era5.variables import KNOWN, StepType
 from gpvae.utils.atomic import TEMPORARY_FOLDER, publish
+from gpvae.utils.netcdf_lock import TURNS
 
 START = np.datetime64("2020-01-01T00", "h")
 VERSION = 2  # of the content: files of other versions in a cache are not used
@@ -63,11 +64,12 @@ def write_sample(folder: Path, num_hours: int) -> None:
         )
         packing = {"zlib": True, "complevel": 1, "dtype": "float32", "_FillValue": np.float32(np.nan)}
         seconds = {"units": "seconds since 1970-01-01", "calendar": "proleptic_gregorian", "dtype": "int64"}
-        data.to_netcdf(
-            folder / _file_name(step_type),
-            engine="netcdf4",
-            encoding={**dict.fromkeys(names, packing), "valid_time": seconds},
-        )
+        with TURNS:
+            data.to_netcdf(
+                folder / _file_name(step_type),
+                engine="netcdf4",
+                encoding={**dict.fromkeys(names, packing), "valid_time": seconds},
+            )
 
 
 def _file_name(step_type: StepType) -> str:
