@@ -48,8 +48,8 @@ class StreamingGP(ContinualModule):
         inducing: Another family of inducing variables for the method, such as LegT, LagT, FouT or CosS for OHSGPR.
         inducing_options: Options of the family, such as `{ordering: kernel_max}` for LegSPath.
         inference: `collapsed` keeps q(u) at its optimum at each step, in closed form or by natural gradients;
-            `free_form` trains it by Adam. Default: that of the method; otherwise collapsed if the likelihood is
-            Gaussian, and free-form if it is not.
+            `free_form` trains it by Adam, which takes thousands of steps. Default: that of the method, such as
+            `free_form` for OSVGP and OHSVGP; otherwise `collapsed`.
         hyperparameters: `fixed` keeps the given kernel and likelihood; `fit_first_task` fits them by an exact GP on the
             first task (by the sparse bound if the likelihood is not Gaussian or there are many points);
             `train_first_task` trains them by gradients during the first task; `train_always` in every task; `bank`
@@ -108,8 +108,7 @@ class StreamingGP(ContinualModule):
         else:
             self.gp = OnlineGP(*parts, mean=ZeroMean(), power=power)
         self._start_from(lengthscale, outputscale, noise)
-        gaussian = likelihood == "gaussian"
-        self.learner = self._build_learner(inference or preset.inference or ("collapsed" if gaussian else "free_form"))
+        self.learner = self._build_learner(inference or preset.inference or "collapsed")
         self._warned: dict[type[Warning], int] = {}  # after how many tasks
         self.automatic_optimization = bool(self._optimised)
         if self._optimised:

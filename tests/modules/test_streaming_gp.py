@@ -81,7 +81,8 @@ def test_trained_hyperparameters(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["OHSVGP", "OVC", "OVC-per-dim"])
 def test_free_form_of_labels(method: str) -> None:
-    learner, data = module(method, likelihood="bernoulli", input_dim=2, lr=0.01), moons(steps_per_epoch=8)
+    learner = module(method, likelihood="bernoulli", input_dim=2, lr=0.01, inference="free_form")
+    data = moons(steps_per_epoch=8)
     assert isinstance(learner.learner, FreeFormLearner)
     learn(learner, data)
     expected = library(method, SIZE, data, "bernoulli", steps=8, lr=0.01)
@@ -95,6 +96,14 @@ def test_natural_gradients_of_labels(method: str) -> None:
     data = moons()
     learn(learner, data)
     assert_close(moments(learner, data), moments(library(method, SIZE, data, "bernoulli"), data), 1e-7)
+
+
+@pytest.mark.parametrize(("method", "learner"), [("CosS", Collapsed), ("OVC", Collapsed), ("OHSVGP", FreeFormLearner)])
+@pytest.mark.parametrize("likelihood", ["bernoulli", "poisson"])
+def test_an_optimum_is_the_default_unless_the_method_says_otherwise(
+    method: str, learner: type, likelihood: str
+) -> None:
+    assert isinstance(StreamingGP(method, SIZE, likelihood=likelihood).learner, learner)
 
 
 def test_free_form_of_values_nears_the_closed_form() -> None:
