@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 import torch
 from gpytorch.means import ZeroMean
-from lightning.pytorch.utilities import rank_zero_warn
+from lightning.pytorch.utilities import rank_zero_info, rank_zero_warn
 from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.distributions import Distribution
@@ -30,6 +30,8 @@ from gpvae.online_gp import OnlineGP
 from gpvae.utils import checks
 
 Hyperparameters = Literal["fixed", "fit_first_task", "train_first_task", "train_always", "bank"]
+#: Fewer steps of Adam leave q(u) near its prior.
+FEW_STEPS = 100
 
 
 class StreamingGP(ContinualModule):
@@ -110,6 +112,7 @@ class StreamingGP(ContinualModule):
         self._start_from(lengthscale, outputscale, noise)
         self.learner = self._build_learner(inference or preset.inference or "collapsed")
         self._warned: dict[type[Warning], int] = {}  # after how many tasks
+        self._num_steps: int | None = None  # of the present task, if it began here
         self.automatic_optimization = bool(self._optimised)
         if self._optimised:
             chosen = {id(p) for p in self._optimised}
@@ -197,6 +200,7 @@ class StreamingGP(ContinualModule):
             with only_training(self._hyperparameters, self.gp):
                 self.gp.fit_hyperparameters(x, y, shortest=self.shortest)
         self.learner.begin(self.gp, x)
+        self._num_steps = 0
         super().begin_task(x, y)
 
     def attach_task(self, *data: Tensor) -> None:
@@ -210,6 +214,8 @@ class StreamingGP(ContinualModule):
 
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor], batch_idx: int) -> Tensor | None:
         """One step on a batch of inputs, targets and their indices in the task."""
+        if self._num_steps is not None:
+            self._num_steps += 1
         with only_training(self._trained(), self.gp, self.learner):
             loss = self.learner.loss(self.gp, *batch)
         if loss is None and self._optimised:  # nothing to train in this task
@@ -238,12 +244,21 @@ class StreamingGP(ContinualModule):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             self.learner.end(self.gp)
+        if self.learned == 0 and isinstance(self.learner, FreeFormLearner):
+            self._report_few_steps()
         super().end_task()
         for warning in caught:
             if warning.category not in self._warned:
                 rank_zero_warn(str(warning.message), category=warning.category)
             if warning.category in (ResolutionWarning, MisfitWarning):
                 self._warned.setdefault(warning.category, int(self.learned))
+
+    def _report_few_steps(self) -> None:
+        if self._num_steps is not None and self._num_steps < FEW_STEPS:
+            rank_zero_info(
+                f"q(u) of the first task was trained by {self._num_steps} step(s) of Adam, too few to leave its prior: "
+                "take more (--data.steps_per_epoch 1000), or find its optimum (--model.inference collapsed)."
+            )
 
     def on_train_end(self) -> None:
         """Warn with the number of variables that the whole stream needs, if they were too few."""

@@ -106,6 +106,13 @@ def test_an_optimum_is_the_default_unless_the_method_says_otherwise(
     assert isinstance(StreamingGP(method, SIZE, likelihood=likelihood).learner, learner)
 
 
+@pytest.mark.parametrize(("options", "few"), [({}, True), ({"inference": "collapsed"}, False)])
+def test_few_steps_of_adam_are_reported(options: dict[str, str], few: bool, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        learn(module("OHSVGP", **options), toy(steps_per_epoch=8 if few else None))
+    assert ("trained by 8 step(s) of Adam" in caplog.text) == few
+
+
 def test_free_form_of_values_nears_the_closed_form() -> None:
     best, data = learn(module("OHSGPR"), toy()), toy(steps_per_epoch=200)
     learner = learn(module("OHSVGP", lr=0.03), data)
