@@ -76,7 +76,7 @@ def wanted(args: argparse.Namespace, data: str, seed: int) -> Iterator[Cell]:
         contender = CONTENDERS.get(name)
         if contender is not None and contender.datasets and data not in contender.datasets:
             continue
-        for size in contender.sizes if contender else ["all"]:
+        for size in contender.sizes if contender else SIMPLE[name]:
             if args.sizes is None or size in args.sizes:
                 yield {"data": data, "contender": name, "size": size, "seed": seed}
 
@@ -87,7 +87,7 @@ def run_cell(cell: Cell, data: ERA5) -> Cell:
     begin = time.process_time()
     kept: dict[str, float]
     if name in SIMPLE:
-        model = SIMPLE[name]()
+        model = SIMPLE[name][size]()
         for task in range(data.num_tasks):
             model.learn(*data.task_data(task))
         seconds = time.process_time() - begin

@@ -1,6 +1,9 @@
-"""What needs no model: the climatology of each hour, and everything kept, interpolated or by exact GPs."""
+"""What needs no variational memory: a climatology, and values that are kept, interpolated or by exact GPs."""
 
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import torch
 from gpytorch.likelihoods import GaussianLikelihood
@@ -9,6 +12,7 @@ from torch.distributions import Normal
 
 from datamodules import ERA5
 from gpvae.kernels import covariance
+from gpvae.methods import KernelName
 from gpvae.utils.linalg import cholesky, solve_lower
 from gpvae.vae.kernel_fit import fit_series
 from gpvae.vae.wave_kernel import WaveKernel
@@ -41,11 +45,15 @@ class Climatology:
         }
 
 
-class Everything:
-    """Keeps all training values."""
+class Values:
+    """Keeps the values of one training hour in `every`: of all of them, if that is 1."""
+
+    def __init__(self, every: int = 1) -> None:
+        self.every = every
 
     def learn(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
-        parts = times, y.double(), mask
+        kept = slice(None, None, self.every)
+        parts = times[kept], y[:, kept].double(), mask[:, kept]
         before = getattr(self, "data", (times[:0], y.double()[:, :0], mask[:, :0]))
         self.data = (
             torch.cat([before[0], parts[0]]),
@@ -56,7 +64,7 @@ class Everything:
         return {"means": self.data[1][0].numel()}
 
 
-class Interpolation(Everything):
+class Interpolation(Values):
     """Linear between the values before and after; the spread of leaving each value out, by location and variable."""
 
     def predict(self, times: Tensor) -> Normal:
@@ -82,12 +90,23 @@ def between(t: Tensor, values: Tensor, at: Tensor) -> Tensor:
     return values[right - 1] + share * (values[right] - values[right - 1])
 
 
-class ExactGP(Everything):
-    """A Matérn-3/2 GP for each variable on all data, fitted to the first task, its variance scaled by leaving out."""
+class ExactGP(Values):
+    """A GP for each variable on the values, its kernel fitted to the first task, its variance scaled by leaving out.
+
+    Args:
+        every: One training hour in so many is kept.
+        kernel: Name of the kernel.
+        periods: Periods of waves that are added to it.
+    """
+
+    def __init__(self, every: int = 1, kernel: KernelName = "matern32", periods: tuple[float, ...] = ()) -> None:
+        super().__init__(every)
+        self.options = kernel, periods
 
     def learn(self, times: Tensor, y: Tensor, mask: Tensor) -> None:
         if not hasattr(self, "kernel"):
-            self.kernel = WaveKernel("matern32", y.shape[-1])
+            name, periods = self.options
+            self.kernel = WaveKernel(name, y.shape[-1], periods)
             self.likelihood = GaussianLikelihood(batch_shape=self.kernel.batch_shape).double()
             fit_series(self.kernel, self.likelihood, times, y.mT.double(), mask.mT.double())
         super().learn(times, y, mask)
@@ -111,12 +130,21 @@ class ExactGP(Everything):
                 precision = torch.cholesky_inverse(L).diagonal()
                 factor = (weights.square() / precision[:, None]).mean()
                 mean[series, :, v] = (kfs[seen].mT @ weights).mT
-                prior = float(kernel.outputscale[v, 0]) + noise
+                prior = float(kernel.outputscale[v].sum()) + noise
                 var[series, :, v] = factor * (prior - half.square().sum(0)).clamp_min(MIN_SCALE**2)
         return Normal(mean, var.sqrt())
 
 
-SIMPLE = {"climatology": Climatology, "interpolation": Interpolation, "exact GP": ExactGP}
+#: One training hour in so many is kept.
+EVERY = (2, 3, 5, 10)
+#: The kernel of `SeriesGP`, which serves fewer hours better than the Matérn-3/2 kernel does.
+WAVES: dict[str, Any] = {"kernel": "matern12", "periods": (24.0, 12.0, 8.0, 6.0)}
+SIMPLE: dict[str, dict[str, Callable[[], Climatology | Interpolation | ExactGP]]] = {
+    "climatology": {"all": Climatology},
+    "interpolation": {"all": Interpolation},
+    "exact GP": {"all": ExactGP},
+    "exact GP, fewer hours": {f"1 in {every}": partial(ExactGP, every, **WAVES) for every in EVERY},
+}
 
 
 def num_raw(data: ERA5) -> float:

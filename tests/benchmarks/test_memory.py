@@ -45,15 +45,18 @@ def test_simple_contenders() -> None:
     times = torch.arange(96, dtype=torch.float64)
     y = (times / 10).reshape(1, -1, 1).expand(2, -1, 3).clone()
     mask = torch.ones_like(y, dtype=torch.bool)
-    line, day = Interpolation(), Climatology()
-    for model in (line, day):
+    line, half, day = Interpolation(), Interpolation(every=2), Climatology()
+    for model in (line, half, day):
         model.learn(times[:48], y[:, :48], mask[:, :48])
         model.learn(times[48:], y[:, 48:], mask[:, 48:])
-    torch.testing.assert_close(line.predict(torch.tensor([20.5]).double()).mean[0, 0], torch.full((3,), 2.05).double())
+    for model in (line, half):
+        found = model.predict(torch.tensor([20.5]).double()).mean[0, 0]
+        torch.testing.assert_close(found, torch.full((3,), 2.05).double())
     expected = y[0, 5::24, 0].mean()
     torch.testing.assert_close(day.predict(torch.tensor([5.0])).mean[1, 0, 2], expected.double())
     assert sum(day.numbers().values()) == 2 * 24 * 3
     assert sum(line.numbers().values()) == 96 * 3
+    assert sum(half.numbers().values()) == 48 * 3
 
 
 @pytest.mark.filterwarnings("ignore")
