@@ -52,13 +52,17 @@ def open_lazily(path: Path, name: str, stack: ExitStack) -> xr.Dataset:
     """
     with explained(name), LOCK:
         check_arrays(_arrays(path), name)
-        data = stack.enter_context(
-            xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False, lock=LOCK)
-        )
+        data = xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False, lock=LOCK)
+        stack.callback(_close, data)
         for variable in data.variables.values():
             if variable.ndim <= 1:
                 variable.load()
     return data
+
+
+def _close(data: xr.Dataset) -> None:
+    with LOCK:  # older versions of xarray do not take a given lock to close files
+        data.close()
 
 
 def _arrays(path: Path) -> list[StoredArray]:
