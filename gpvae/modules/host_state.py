@@ -1,11 +1,12 @@
 """State that stays on the host if the device of a trainer has no float64."""
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import torch
 from lightning import LightningModule
 from lightning.pytorch.utilities import rank_zero_info
-from torch import nn
+from torch import Tensor, nn
 
 from gpvae.utils.devices import move_in_place, supports_float64
 
@@ -41,11 +42,12 @@ class HostState(LightningModule):
         self._steps_on = home
         return super().to(home, dtype, non_blocking)
 
-    def cuda(self, device: torch.device | int | None = None) -> Self:
-        """Move the module to a GPU, the present one if none is given."""
-        if not isinstance(device, torch.device):
-            device = torch.device("cuda", torch.cuda.current_device() if device is None else device)
-        return self.to(device)
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move or convert the module by any method; where there is float64, steps are taken where the state is."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if supports_float64(self.step_device):
+            self.step_device = self._steps_on = self.device
+        return self
 
     def cpu(self) -> Self:
         """Move the module to the CPU."""

@@ -33,7 +33,7 @@ class NetCDFLock:
         return True
 
     def release(self) -> None:
-        """Release the lock as often as it was taken."""
+        """Release the lock once; other threads may take it when it has been released as often as it was taken."""
         self._depth -= 1
         if self._depth == 0:
             NETCDF4_PYTHON_LOCK.release()

@@ -58,12 +58,11 @@ def test_tasks_are_foreseen_if_lead_times_are_known(known: bool) -> None:
 
 @pytest.mark.parametrize(("given", "expected"), [(None, 3), (1, 1), (torch.device("cuda", 2), 2)])
 def test_cuda_moves_steps_too(given: torch.device | int | None, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`to` sets the device of training steps as well."""
-    moved: list[torch.device] = []
+    """Steps are taken where the state is, by whichever method it was moved."""
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
-    monkeypatch.setattr(Constant, "to", lambda self, device: moved.append(device))
-    Constant().cuda(given)
-    assert moved == [torch.device("cuda", expected)]
+    monkeypatch.setattr(torch.nn.Module, "cuda", lambda self, device: self._apply(lambda tensor: tensor))
+    module = Constant().cuda(given)
+    assert module.device == module.step_device == torch.device("cuda", expected)
 
 
 @pytest.mark.filterwarnings("ignore::gpvae.ResolutionWarning")
